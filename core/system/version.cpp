@@ -1,0 +1,2 @@
+// Placeholder until the parts of core/system are listed.
+namespace plimsoll::sys {}

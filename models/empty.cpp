@@ -1,0 +1,1 @@
+// Placeholder until the sources of this folder are listed.

@@ -1,0 +1,91 @@
+// The probe harness: what a probe file states about itself, and what it must be able to do.
+//
+// A probe is one binary that answers one question. It lists its cases; the harness runs them through
+// Google Benchmark in shuffled rounds (so that a machine that drifts, drifts for all cases alike),
+// one sample a case and round, until the stopping rule of core/stopping.hpp is content; it verifies
+// every answer outside the timed region, checks the plausible range, and writes our report.
+
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/record.hpp"
+#include "core/units.hpp"
+
+namespace plimsoll::probes {
+
+// One metric that a probe reports. Unit "s": value = seconds / work. A rate ("B/s", "FLOP/s",
+// "1/s"): value = work / seconds. Outside [at_least, at_most] the number is kept, marked implausible.
+struct MetricInfo {
+  std::string_view name;  // "memory.load_latency", "kernel.matmul.rate"
+  std::string_view unit;
+  std::string_view meaning;  // one sentence for `plimsoll explain`
+  double at_least, at_most;
+  Estimator estimator = Estimator::median;
+};
+
+struct ProbeInfo {
+  std::string_view id;  // "kernel.matmul": suite.name
+  std::string_view question;
+  std::string_view method;
+  std::vector<MetricInfo> metrics;
+};
+
+// What one case measures, made just before its first sample and destroyed after its last.
+class Subject {
+ public:
+  virtual ~Subject() = default;
+  // Does the operation `operations` times and returns the time that took; set-up is not timed.
+  virtual Seconds run(std::int64_t operations) = 0;
+  // What one operation is worth: bytes, FLOP, loads, round trips.
+  [[nodiscard]] virtual double work() const = 0;
+  // Called before the first and after the last sample, untimed: what is wrong with the answer, or
+  // nothing. A wrong answer means status failed and no number.
+  [[nodiscard]] virtual std::optional<std::string> verify() = 0;
+  // Extra derived figures of the samples: percentiles of single operations and the like.
+  [[nodiscard]] virtual std::map<std::string, double> summary() const { return {}; }
+  // Library and kernel that did the work, e.g. "oneDNN brgemm:avx512_core".
+  [[nodiscard]] virtual std::string source() const { return {}; }
+};
+
+enum class Level { quick, standard, full };
+
+struct ProbeOptions {
+  Level level = Level::standard;
+  std::vector<int> cpus;  // usable CPU ids; benchmarks pin to these
+  std::string directory;  // where storage probes may make their file
+};
+
+struct Case {
+  std::size_t metric = 0;  // index into ProbeInfo::metrics
+  Params params;
+  std::function<std::unique_ptr<Subject>()> make;  // may throw Error: status failed with its text
+  std::string skip;  // not empty: the case is skipped for this reason and never made
+  // Cases of one group are interleaved and their subjects live at the same time; groups run one
+  // after the other, so that large buffers do not add up.
+  int group = 0;
+};
+
+// Runs `operation` that often between two reads of the steady clock.
+template <class Operation>
+Seconds timed(std::int64_t operations, Operation&& operation);
+
+using CaseList = std::vector<Case> (*)(const ProbeOptions&);
+
+// main() of a probe. Flags: --out FILE (our report; "-" is stdout), --level quick|default|full,
+// --filter REGEX over "metric/key:value/...", --list, --max-time SECONDS, --dir DIR, and Google
+// Benchmark's --benchmark_{filter,list_tests,repetitions,min_time,out,out_format,dry_run}.
+// Exit codes as in core/error.hpp: 0 all ok; 1 nothing could run; 2 usage; 3 a check failed;
+// 77 everything skipped; 130 interrupted, partial report written.
+int run_probe(int argc, char** argv, const ProbeInfo& info, CaseList cases);
+
+}  // namespace plimsoll::probes
+
+#include "probes/timed.hpp"

@@ -1,0 +1,58 @@
+# What must be there, and what is used where found. Every optional part has a switch
+# PLIMSOLL_<PART> = AUTO | ON | OFF; plimsoll_part() records what was decided for the summary and
+# for `plimsoll doctor`.
+
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+find_package(OpenMP REQUIRED COMPONENTS CXX)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+# Debian's dnnl-config.cmake asks for OpenCL, which the CPU library does not need.
+find_path(PLIMSOLL_DNNL_INCLUDE oneapi/dnnl/dnnl.hpp REQUIRED)
+find_library(PLIMSOLL_DNNL_LIBRARY dnnl REQUIRED)
+add_library(dnnl::dnnl UNKNOWN IMPORTED)
+set_target_properties(dnnl::dnnl PROPERTIES IMPORTED_LOCATION ${PLIMSOLL_DNNL_LIBRARY}
+                      INTERFACE_INCLUDE_DIRECTORIES ${PLIMSOLL_DNNL_INCLUDE})
+find_package(benchmark REQUIRED)
+pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
+if(PLIMSOLL_BUILD_TESTS)
+  find_package(Catch2 REQUIRED)
+endif()
+
+set(PLIMSOLL_PARTS "" CACHE INTERNAL "parts and what was decided")
+# plimsoll_part(<PART> <found?> <what it turns off when missing> <how to get it>)
+function(plimsoll_part part found loses fix)
+  if(PLIMSOLL_${part} STREQUAL "OFF")
+    set(state "off")
+  elseif(found)
+    set(state "on")
+  elseif(PLIMSOLL_${part} STREQUAL "ON")
+    message(FATAL_ERROR "PLIMSOLL_${part}=ON, but it was not found: ${fix}")
+  else()
+    set(state "missing")
+  endif()
+  if(state STREQUAL "on")
+    set(PLIMSOLL_HAVE_${part} TRUE PARENT_SCOPE)
+  else()
+    set(PLIMSOLL_HAVE_${part} FALSE PARENT_SCOPE)
+  endif()
+  set(PLIMSOLL_PARTS "${PLIMSOLL_PARTS};${part}|${state}|${loses}|${fix}" CACHE INTERNAL "")
+endfunction()
+
+find_package(CUDAToolkit QUIET)
+plimsoll_part(CUDA "${CUDAToolkit_FOUND}" "GPU probes and training" "install the CUDA toolkit")
+find_path(PLIMSOLL_NCCL_INCLUDE nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+plimsoll_part(NCCL "${PLIMSOLL_NCCL_INCLUDE}" "GPU collectives" "install NCCL")
+find_path(PLIMSOLL_CUDNN_INCLUDE cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+plimsoll_part(CUDNN "${PLIMSOLL_CUDNN_INCLUDE}" "GPU convolutions" "install cuDNN")
+find_package(MPI QUIET COMPONENTS CXX)
+plimsoll_part(MPI "${MPI_CXX_FOUND}" "training and collectives across hosts"
+              "apt-get install libopenmpi-dev openmpi-bin")
+pkg_check_modules(URING QUIET IMPORTED_TARGET liburing)
+plimsoll_part(URING "${URING_FOUND}" "io_uring storage probes (threads with pread instead)"
+              "apt-get install liburing-dev")
+find_program(PLIMSOLL_NPM npm)
+plimsoll_part(CHARTS "${PLIMSOLL_NPM}" "charts in report pages (tables remain)" "install npm")
