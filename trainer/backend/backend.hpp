@@ -29,16 +29,26 @@ class Kernel {
   virtual void execute() = 0;
   [[nodiscard]] virtual Cost counted() const = 0;  // from the shapes handed to the library
   [[nodiscard]] virtual std::string implementation() const = 0;  // "brgemm:avx512_core", ...
+  // Memory that the kernel keeps for itself: scratchpads and reordered copies.
+  [[nodiscard]] virtual Bytes scratch() const { return Bytes(0); }
 };
 
 // Operands of one operator for a batch: input(s) x, parameters w in Op order, output y, and the
 // gradients of each. A loss has y = [batch] per-sample losses (a sum crosses ranks, never a mean).
+//
+// What a direction reads and writes (the rest may be null; a null or short one that is needed is
+// an Error of make()):
+//   linear, convolution  forward x w -> y;  backward_data dy w -> dx;  backward_weights x dy -> dw
+//   pool                 forward x -> y workspace;  backward_data dy workspace -> dx
+//   relu                 forward x -> y (may be x);  backward_data y dy -> dx (may be dy)
+//   reshape              no kernel in any direction: give y the memory of x, dx that of dy
+//   softmax_cross_entropy  forward x labels -> y;  backward_data x labels -> dx
 struct Operands {
   std::int64_t batch = 1;
   View x, y, dx, dy;
-  std::vector<View> w, dw;  // dw is overwritten, not accumulated
+  std::vector<View> w, dw;               // dw is overwritten, not accumulated
   const std::int32_t* labels = nullptr;  // loss only: [batch]
-  float loss_scale = 1.0F;  // loss only: dx = (softmax - onehot) * loss_scale
+  float loss_scale = 1.0F;               // loss only: dx = (softmax - onehot) * loss_scale
   // Largest-pool index memory or the like, kept from forward to backward; sized by workspace().
   View workspace;
 };
@@ -65,5 +75,10 @@ struct SgdStep {
 };
 void sgd_momentum(float* weights, float* velocity, const float* gradient, std::int64_t elements,
                   SgdStep step, int threads);
+
+// What a loader does to make a batch: out[i] = rows[index[i]] * scale + shift, row after row, on
+// the calling thread. The loader and the probe of it call this same function.
+void gather_u8(float* out, const std::uint8_t* rows, std::int64_t row_elements,
+               const std::int64_t* index, std::int64_t count, float scale, float shift);
 
 }  // namespace plimsoll::trainer
