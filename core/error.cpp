@@ -27,11 +27,10 @@ Error usage_error(std::string what, std::string where, std::string fix) {
   return {std::move(what), std::move(where), std::move(fix), ExitCode::wrong_usage};
 }
 
-void expects(bool condition, std::string_view what, std::source_location place) {
+void expects(bool condition, std::string_view what, Place place) {
   if (condition) return;
-  std::fprintf(stderr, "plimsoll: broken promise: %.*s\n  at %s:%u in %s\n",
-               static_cast<int>(what.size()), what.data(), place.file_name(),
-               static_cast<unsigned>(place.line()), place.function_name());
+  std::fprintf(stderr, "plimsoll: broken promise: %.*s\n  at %s:%d in %s\n",
+               static_cast<int>(what.size()), what.data(), place.file, place.line, place.function);
   std::abort();
 }
 

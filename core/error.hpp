@@ -6,7 +6,6 @@
 
 #pragma once
 
-#include <source_location>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -46,8 +45,18 @@ class Error : public std::runtime_error {
 // A usage error: exit code 2.
 [[nodiscard]] Error usage_error(std::string what, std::string where, std::string fix);
 
+// Where a promise was broken. Not std::source_location: clang 14 with libstdc++ has none.
+struct Place {
+  const char* file;
+  int line;
+  const char* function;
+  static constexpr Place current(const char* file = __builtin_FILE(), int line = __builtin_LINE(),
+                                 const char* function = __builtin_FUNCTION()) {
+    return {file, line, function};
+  }
+};
+
 // A promise of the program itself: prints the text and the place on stderr and aborts when broken.
-void expects(bool condition, std::string_view what,
-             std::source_location place = std::source_location::current());
+void expects(bool condition, std::string_view what, Place place = Place::current());
 
 }  // namespace plimsoll
