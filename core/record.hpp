@@ -105,7 +105,7 @@ struct Environment {
   int sockets = 0, cores = 0, hardware_threads = 0;
   Known<std::string> governor;
   Known<double> frequency_hz;
-  Known<double> cpu_quota;  // CPUs' worth of time granted by the cgroup
+  Known<double> cpu_quota;       // CPUs' worth of time granted by the cgroup
   std::vector<std::string> isa;  // avx2, avx512f, amx_bf16, ...
   std::vector<CacheFact> caches;
   std::vector<NumaFact> numa;
@@ -224,9 +224,9 @@ struct ValidationCell {
   ReportRef prediction, run;
   Seconds predicted, predicted_low, predicted_high;
   Seconds measured, measured_low, measured_high;
-  double error = 0;            // (predicted - measured) / measured
-  double corrected_error = 0;  // after dividing out the drift of the reference loops
-  double drift_ratio = 1;      // reference loops: now / when probed
+  double error = 0;                 // (predicted - measured) / measured
+  double corrected_error = 0;       // after dividing out the drift of the reference loops
+  double drift_ratio = 1;           // reference loops: now / when probed
   std::optional<double> aa_spread;  // same run twice: |a - b| / mean, the floor of any error
   bool inside = false;              // measured lies in the predicted interval
   int attempts = 1;                 // blocks repeated because the reference loops moved

@@ -43,8 +43,7 @@ struct Reshape {};  // to a vector: no data moves
 struct SoftmaxCrossEntropy {
   std::int64_t classes;
 };
-using OpAttributes =
-    std::variant<Linear, Convolution, Pool, Relu, Reshape, SoftmaxCrossEntropy>;
+using OpAttributes = std::variant<Linear, Convolution, Pool, Relu, Reshape, SoftmaxCrossEntropy>;
 
 struct Parameter {
   std::string name;  // "conv1.weight"
@@ -113,9 +112,9 @@ struct Workload {
   std::string name;
   std::string description;
   Graph graph;
-  Shape sample_shape;     // as the loader delivers it, e.g. 28 x 28 x 1
-  std::int64_t classes;   // labels are 0 .. classes - 1
-  std::string dataset;    // "fashion-mnist"
+  Shape sample_shape;    // as the loader delivers it, e.g. 28 x 28 x 1
+  std::int64_t classes;  // labels are 0 .. classes - 1
+  std::string dataset;   // "fashion-mnist"
   double default_learning_rate;
 };
 

@@ -1,9 +1,10 @@
 // The probe harness: what a probe file states about itself, and what it must be able to do.
 //
-// A probe is one binary that answers one question. It lists its cases; the harness runs them through
-// Google Benchmark in shuffled rounds (so that a machine that drifts, drifts for all cases alike),
-// one sample a case and round, until the stopping rule of core/stopping.hpp is content; it verifies
-// every answer outside the timed region, checks the plausible range, and writes our report.
+// A probe is one binary that answers one question. It lists its cases; the harness runs them
+// through Google Benchmark in shuffled rounds (so that a machine that drifts, drifts for all cases
+// alike), one sample a case and round, until the stopping rule of core/stopping.hpp is content; it
+// verifies every answer outside the timed region, checks the plausible range, and writes our
+// report.
 
 #pragma once
 
@@ -22,7 +23,8 @@
 namespace plimsoll::probes {
 
 // One metric that a probe reports. Unit "s": value = seconds / work. A rate ("B/s", "FLOP/s",
-// "1/s"): value = work / seconds. Outside [at_least, at_most] the number is kept, marked implausible.
+// "1/s"): value = work / seconds. Outside [at_least, at_most] the number is kept, marked
+// implausible.
 struct MetricInfo {
   std::string_view name;  // "memory.load_latency", "kernel.matmul.rate"
   std::string_view unit;

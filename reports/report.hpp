@@ -1,10 +1,12 @@
-// Everything that crosses a file: Report <-> JSON text <-> file. JSON itself stays behind this header.
+// Everything that crosses a file: Report <-> JSON text <-> file. JSON itself stays behind this
+// header.
 //
 // Writing is strict and canonical: fixed key order, shortest round-trip floats, no NaN or Infinity
 // (an Error), invalid UTF-8 replaced; a file is written to a temporary name beside its target,
 // synced and renamed, so that an old report is never damaged. Reading refuses, with line and
-// column: broken JSON, duplicate keys, NaN and Infinity tokens, numbers out of range, invalid UTF-8,
-// truncation; and names an unknown major version. Unknown fields of a known major are ignored.
+// column: broken JSON, duplicate keys, NaN and Infinity tokens, numbers out of range, invalid
+// UTF-8, truncation; and names an unknown major version. Unknown fields of a known major are
+// ignored.
 
 #pragma once
 
@@ -45,16 +47,16 @@ void write_text(std::string_view text, const std::string& path);
 // `plimsoll train` hands to the trainer binary.
 struct Job {
   Plan plan;
-  std::int64_t steps = 0;   // 0: use epochs
+  std::int64_t steps = 0;  // 0: use epochs
   std::int64_t epochs = 0;
   std::int64_t warmup_steps = 5;
   std::int64_t seed = 1;
   double learning_rate = 0;  // 0: the workload's default
   double momentum = 0.9;
-  bool evaluate = false;      // accuracy on the test set at the end
-  std::string data_dir;       // empty: the places where Debian's dataset package puts it
-  std::string prediction;     // path of a prediction written before this run, or empty
-  std::string out;            // path of the run report
+  bool evaluate = false;          // accuracy on the test set at the end
+  std::string data_dir;           // empty: the places where Debian's dataset package puts it
+  std::string prediction;         // path of a prediction written before this run, or empty
+  std::string out;                // path of the run report
   std::vector<std::string> argv;  // the user's command, for the report
 };
 [[nodiscard]] std::string job_to_json(const Job& job);

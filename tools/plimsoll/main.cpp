@@ -1,0 +1,65 @@
+// The front command: a table of subcommands. It starts probes and the trainer as processes and
+// never links them.
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "core/error.hpp"
+#include "tools/plimsoll/subcommand.hpp"
+
+namespace plimsoll::tools {
+namespace {
+
+constexpr void (*kSubcommands[])(CLI::App&, Context&) = {};
+
+constexpr const char* kExamples =
+    "plimsoll draws the line that says how deep a training machine may be loaded.\n"
+    "\n"
+    "  plimsoll run                                  measure, predict, train, judge: the whole "
+    "loop\n"
+    "  plimsoll doctor                               what is this machine, what would spoil "
+    "results\n"
+    "  plimsoll probe memory --quick --out m.json    measure one part of it\n"
+    "  plimsoll predict --machine m.json --workload lenet --batch 256 --workers 2\n"
+    "  plimsoll train --workload lenet --epochs 5    see what really happens\n"
+    "\n"
+    "next: plimsoll run --quick (2 minutes); plimsoll --help lists every subcommand\n";
+
+int run(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error to report, not a death
+  CLI::App app("Measures a training machine, predicts how fast it can train, and checks it.",
+               "plimsoll");
+  app.set_version_flag("--version", "plimsoll " PLIMSOLL_VERSION);
+  app.require_subcommand(0, 1);
+  app.failure_message(CLI::FailureMessage::simple);
+  Context context;
+  context.argv.assign(argv, argv + argc);
+  for (const auto add : kSubcommands) add(app, context);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);
+    return code == 0 ? 0 : static_cast<int>(ExitCode::wrong_usage);
+  }
+  if (app.get_subcommands().empty()) std::fputs(kExamples, stdout);
+  return static_cast<int>(context.exit_code);
+}
+
+}  // namespace
+}  // namespace plimsoll::tools
+
+int main(int argc, char** argv) {
+  try {
+    return plimsoll::tools::run(argc, argv);
+  } catch (const plimsoll::Error& error) {
+    std::fprintf(stderr, "plimsoll: %s\n", error.what());
+    return static_cast<int>(error.exit_code());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "plimsoll: unexpected: %s\n  fix:   please report this\n", error.what());
+    return static_cast<int>(plimsoll::ExitCode::could_not_run);
+  }
+}
