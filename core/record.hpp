@@ -221,7 +221,8 @@ struct Run {
 
 struct ValidationCell {
   Plan plan;
-  ReportRef prediction, run;
+  ReportRef prediction;
+  std::vector<ReportRef> runs;  // the blocks this cell was measured in
   Seconds predicted, predicted_low, predicted_high;
   Seconds measured, measured_low, measured_high;
   double error = 0;                 // (predicted - measured) / measured
