@@ -192,9 +192,9 @@ Interval median_interval(Samples samples, double confidence) {
   std::size_t k = 0;
   while (2 * (k + 1) < n) {
     log_term += std::log(static_cast<double>(n - k) / static_cast<double>(k + 1));
-    const double wider_tail = tail + std::exp(log_term);
-    if (1 - 2 * wider_tail < confidence) break;
-    tail = wider_tail;
+    const double next_tail = tail + std::exp(log_term);
+    if (1 - 2 * next_tail < confidence) break;
+    tail = next_tail;
     ++k;
   }
   const double achieved = n == 1 ? 0.0 : 1 - 2 * tail;
