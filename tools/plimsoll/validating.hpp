@@ -1,0 +1,47 @@
+// Predict first, then train, over a suite of configurations.
+//
+// Every prediction is written (with the SHA-256 of the machine report it used) before the first run
+// starts. Then the cells are trained in shuffled, interleaved blocks, each block a process of its
+// own between reference loops; a block during which these moved more than kDriftLimit is repeated.
+
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/record.hpp"
+#include "core/units.hpp"
+
+namespace plimsoll::tools {
+
+struct ValidationRequest {
+  std::string machine_path;
+  std::vector<Plan> plans;
+  std::string directory;  // predictions/, runs/ and validation.json are made below it
+  int blocks = 3;
+  int max_attempts = 3;             // of a block that the machine disturbed
+  Seconds block_time = Seconds(3);  // training time aimed at, from the prediction
+  std::int64_t seed = 1;
+  std::string data_dir;
+  std::vector<std::string> argv;
+};
+
+// mlp and lenet x batch {64, 256, 1024} x workers {1, 2}: a worker is one core. Workers beyond the
+// usable CPUs are left out.
+[[nodiscard]] std::vector<Plan> validation_suite(int usable_cpus);
+
+// "lenet-b256-w2": the file name of a plan's reports.
+[[nodiscard]] std::string cell_name(const Plan& plan);
+
+// Writes all files and returns the validation report; a cell whose training failed becomes a
+// finding and the others go on; an interrupt leaves what is done, marked partial.
+using Progress = std::function<void(const std::string& what, double share_done)>;
+[[nodiscard]] Report validate_suite(const ValidationRequest& request, const Progress& progress);
+
+// Judges predictions and runs that exist as files, matched by plan.
+[[nodiscard]] Report validate_files(const std::vector<std::string>& paths,
+                                    const std::vector<std::string>& argv);
+
+}  // namespace plimsoll::tools
