@@ -38,6 +38,10 @@ struct ProbeInfo {
   std::string_view question;
   std::string_view method;
   std::vector<MetricInfo> metrics;
+  // Whether --size means something to this probe: then ProbeOptions::sizes replaces its own ones.
+  bool takes_sizes = false;
+  // Draws conclusions from the finished report: findings, ceilings, derived metrics.
+  void (*conclude)(Report& report) = nullptr;
 };
 
 // What one case measures, made just before its first sample and destroyed after its last.
@@ -49,7 +53,8 @@ class Subject {
   // What one operation is worth: bytes, FLOP, loads, round trips.
   [[nodiscard]] virtual double work() const = 0;
   // Called before the first and after the last sample, untimed: what is wrong with the answer, or
-  // nothing. A wrong answer means status failed and no number.
+  // nothing. A wrong answer means status failed and no number. run() was called before the first
+  // verify() (calibration), so there is an answer; verify() may call run() itself.
   [[nodiscard]] virtual std::optional<std::string> verify() = 0;
   // Extra derived figures of the samples: percentiles of single operations and the like.
   [[nodiscard]] virtual std::map<std::string, double> summary() const { return {}; }
@@ -61,10 +66,13 @@ enum class Level { quick, standard, full };
 
 struct ProbeOptions {
   Level level = Level::standard;
-  std::vector<int> cpus;  // usable CPU ids; benchmarks pin to these
-  std::string directory;  // where storage probes may make their file
+  std::vector<int> cpus;            // usable CPU ids; benchmarks pin to these
+  std::string directory;            // where storage probes may make their file
+  std::vector<std::int64_t> sizes;  // working sets in bytes that the user asked for, or empty
 };
 
+// A sample is run(operations) once, `operations` chosen so that it takes some milliseconds (one at
+// least). A time that is not finite and positive is dropped and counted; too many fail the case.
 struct Case {
   std::size_t metric = 0;  // index into ProbeInfo::metrics
   Params params;
@@ -82,10 +90,10 @@ Seconds timed(std::int64_t operations, Operation&& operation);
 using CaseList = std::vector<Case> (*)(const ProbeOptions&);
 
 // main() of a probe. Flags: --out FILE (our report; "-" is stdout), --level quick|default|full,
-// --filter REGEX over "metric/key:value/...", --list, --max-time SECONDS, --dir DIR, and Google
-// Benchmark's --benchmark_{filter,list_tests,repetitions,min_time,out,out_format,dry_run}.
+// --filter REGEX over "metric/key:value/...", --list, --describe, --size, --max-time SECONDS,
+// --dir DIR, --seed N, and Google Benchmark's (probes/harness/options.cpp has the table).
 // Exit codes as in core/error.hpp: 0 all ok; 1 nothing could run; 2 usage; 3 a check failed;
-// 77 everything skipped; 130 interrupted, partial report written.
+// 5 some cases could not run; 77 everything skipped; 130 interrupted, partial report written.
 int run_probe(int argc, char** argv, const ProbeInfo& info, CaseList cases);
 
 }  // namespace plimsoll::probes
