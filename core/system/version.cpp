@@ -1,2 +1,0 @@
-// Placeholder until the parts of core/system are listed.
-namespace plimsoll::sys {}
