@@ -14,11 +14,19 @@
 #include <string_view>
 #include <vector>
 
+#include "core/error.hpp"
 #include "core/record.hpp"
 
 namespace plimsoll::reports {
 
 inline constexpr std::string_view kSchemaName = "plimsoll.report/1.0";
+inline constexpr std::string_view kJobSchemaName = "plimsoll.job/1.0";
+
+// Whoever read our stdout has gone (`| head`): not worth a message. Exit code 1.
+class ClosedPipe : public Error {
+ public:
+  ClosedPipe();
+};
 
 [[nodiscard]] std::string to_json(const Report& report);
 [[nodiscard]] Report from_json(std::string_view text, const std::string& where);
@@ -27,7 +35,8 @@ inline constexpr std::string_view kSchemaName = "plimsoll.report/1.0";
 void write_report(const Report& report, const std::string& path);
 [[nodiscard]] Report read_report(const std::string& path);
 
-// Writes any text with the same care (temporary name, fsync, rename). "-" is stdout.
+// Writes any text with the same care (temporary name, fsync, rename). "-" is stdout (ClosedPipe
+// when nobody reads it). Reading: "-" is stdin.
 void write_text(std::string_view text, const std::string& path);
 [[nodiscard]] std::string read_text(const std::string& path);
 
