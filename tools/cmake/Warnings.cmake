@@ -8,6 +8,9 @@ target_compile_options(plimsoll_options INTERFACE
 # gcc 12 reports overlaps in std::string's own operator+ at -O2 and above (gcc bug 105651).
 target_compile_options(plimsoll_options INTERFACE
   $<$<AND:$<COMPILE_LANG_AND_ID:CXX,GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>)
+# A designated initializer names what differs; the members it leaves out have their defaults.
+target_compile_options(plimsoll_options INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wno-missing-field-initializers>)
 if(CMAKE_CXX_FLAGS MATCHES "-ffast-math|-Ofast|-ffinite-math-only")
   message(FATAL_ERROR "plimsoll relies on NaN and infinity checks: remove -ffast-math, -Ofast and "
                       "-ffinite-math-only from CMAKE_CXX_FLAGS (now: ${CMAKE_CXX_FLAGS})")
