@@ -1,0 +1,65 @@
+// A bare loop around oneDNN's matmul: the peer of kernel.matmul, with nothing of plimsoll in it.
+//
+//   bare_matmul M N K [SECONDS]     prints the median GFLOP/s of C[MxN] = A[MxK] B[NxK]^T + bias
+//
+// Rotates through operand sets larger than the caches, as a training step does. One thread.
+
+#include <omp.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <oneapi/dnnl/dnnl.hpp>
+#include <unordered_map>
+#include <vector>
+
+int main(int argc, char** argv) {
+  if (argc < 4) {
+    std::fprintf(stderr, "usage: bare_matmul M N K [SECONDS]\n");
+    return 2;
+  }
+  const long m = std::atol(argv[1]), n = std::atol(argv[2]), k = std::atol(argv[3]);
+  const double seconds = argc > 4 ? std::atof(argv[4]) : 1.0;
+  omp_set_num_threads(1);
+  using dnnl::memory;
+  dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  dnnl::stream stream(engine);
+  const memory::desc src({m, k}, memory::data_type::f32, memory::format_tag::ab);
+  const memory::desc weights({n, k}, memory::data_type::f32, memory::format_tag::ab);
+  const memory::desc bias({n}, memory::data_type::f32, memory::format_tag::a);
+  const memory::desc dst({m, n}, memory::data_type::f32, memory::format_tag::ab);
+  const dnnl::inner_product_forward::desc desc(dnnl::prop_kind::forward_training, src, weights,
+                                               bias, dst);
+  const dnnl::inner_product_forward product(
+      dnnl::inner_product_forward::primitive_desc(desc, engine));
+
+  const double set_bytes = 4.0 * static_cast<double>(m * k + n * k + n + m * n);
+  const std::size_t sets = static_cast<std::size_t>(std::clamp(96e6 / set_bytes, 1.0, 4096.0));
+  std::vector<std::vector<float>> buffers;
+  std::vector<std::unordered_map<int, memory>> arguments;
+  for (std::size_t i = 0; i < sets; ++i) {
+    const auto make = [&](const memory::desc& d) {
+      buffers.emplace_back(d.get_size() / sizeof(float), 0.25F);
+      return memory(d, engine, buffers.back().data());
+    };
+    arguments.push_back({{DNNL_ARG_SRC, make(src)},
+                         {DNNL_ARG_WEIGHTS, make(weights)},
+                         {DNNL_ARG_BIAS, make(bias)},
+                         {DNNL_ARG_DST, make(dst)}});
+  }
+  const auto now = [] { return std::chrono::steady_clock::now(); };
+  const double flop = static_cast<double>(2 * m * n * k + m * n);
+  std::vector<double> rates;
+  std::size_t next = 0;
+  const int calls = static_cast<int>(std::clamp(5e8 / flop, 1.0, 10000.0));
+  for (const auto end = now() + std::chrono::duration<double>(seconds); now() < end;) {
+    const auto start = now();
+    for (int i = 0; i < calls; ++i) product.execute(stream, arguments[next++ % sets]);
+    stream.wait();
+    rates.push_back(flop * calls / std::chrono::duration<double>(now() - start).count());
+  }
+  std::sort(rates.begin(), rates.end());
+  std::printf("%.4g\n", rates[rates.size() / 2] * 1e-9);
+  return 0;
+}
