@@ -1,1 +1,0 @@
-// Placeholder until the sources of this folder are listed.

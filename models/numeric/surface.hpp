@@ -1,0 +1,58 @@
+// A smooth, monotone time surface through scattered measurements: what a kernel takes at a shape
+// that was never timed.
+//
+// Features are base-2 logarithms of sizes (so a step of 1 is a doubling), the value is the natural
+// logarithm of a time. evaluate() never decreases when a feature grows, goes through every
+// measurement to within that measurement's own interval, and says how unsure it is.
+
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace plimsoll::models {
+
+struct SurfacePoint {
+  std::vector<double> features;
+  double log_time = 0;
+  double log_error = 0;  // standard error of log_time, from the measurement's interval
+};
+
+// What is known before any measurement: how fast time grows with each feature.
+struct SurfacePrior {
+  std::vector<double> slopes;  // d ln time / d ln size: 1 = proportional, 0 = independent
+};
+
+struct Surface {
+  SurfacePrior prior;
+  std::vector<SurfacePoint> points;
+  // The Gaussian process.
+  double length = 1, amplitude = 1;  // octaves, log units: chosen by leave-one-out
+  double offset = 0;                 // the mean
+  std::vector<double> centre;
+  std::vector<double> lower;    // Cholesky factor, row-major
+  std::vector<double> weights;  // K^-1 (y - mean)
+  std::vector<double> slopes;   // posterior trend, used outside the measured box
+  double loo_error = 0;         // root mean square of the leave-one-out residuals, log units
+  // The monotone lattice over the measured coordinates.
+  std::vector<std::vector<double>> axes;
+  std::vector<double> lattice;
+};
+
+struct SurfaceValue {
+  double log_time = 0;
+  double log_sd = 0;          // of the interpolation itself
+  bool extrapolated = false;  // a feature lies outside the measured range
+};
+
+// At least one point; every point and the prior have the same number of features.
+[[nodiscard]] Surface fit_surface(std::vector<SurfacePoint> points, SurfacePrior prior);
+[[nodiscard]] SurfaceValue evaluate(const Surface& surface, const std::vector<double>& features);
+
+// Residuals ln(predicted) - ln(measured) when each point in turn is left out and everything is
+// fitted again: what the model does not know about its own table. For benches and reports.
+[[nodiscard]] std::vector<double> leave_one_out(const std::vector<SurfacePoint>& points,
+                                                const SurfacePrior& prior);
+
+}  // namespace plimsoll::models

@@ -1,0 +1,53 @@
+// How long each operator of a graph takes on a machine, in each direction, for any batch.
+
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/machine.hpp"
+#include "core/workload.hpp"
+#include "models/operator/kinds.hpp"
+#include "models/operator/roofline.hpp"
+
+namespace plimsoll::models {
+
+// Immutable once made: fits one surface for every kind of operator and direction in the graph.
+class Operators {
+ public:
+  // Error naming the probe to run when the machine has no table for an operator.
+  Operators(const Machine& machine, const Graph& graph, DType dtype, Load load);
+
+  // batch >= 1. Zero for what does nothing (reshape, weights of an operator without any).
+  [[nodiscard]] OperatorTime time(const Op& op, Direction direction, std::int64_t batch) const;
+  // SGD with momentum over so many parameters, in one call.
+  [[nodiscard]] OperatorTime optimizer(std::int64_t parameters) const;
+  // Assembling a batch: random rows of u8 to f32, on one thread.
+  [[nodiscard]] OperatorTime gather(std::int64_t batch, std::int64_t sample_elements) const;
+  [[nodiscard]] const std::vector<std::string>& assumptions() const { return assumptions_; }
+
+ private:
+  struct Curve {
+    Surface surface;
+    double substitute_sd = 0;
+    double typical_error = 0;  // median standard error of its points
+  };
+  void add(const std::string& key, const KindTable& table, Load load);
+  [[nodiscard]] OperatorTime at(const std::string& key, const std::vector<double>& features,
+                                Cost cost, int threads) const;
+  [[nodiscard]] std::int64_t side_of(const Op& op) const;
+
+  const Machine& machine_;
+  const Graph& graph_;
+  DType dtype_;
+  Load load_;
+  std::map<std::string, Curve> curves_;
+  std::vector<std::string> assumptions_;
+};
+
+// True when this direction of this operator executes anything.
+[[nodiscard]] bool executes(const Graph& graph, const Op& op, Direction direction);
+
+}  // namespace plimsoll::models
