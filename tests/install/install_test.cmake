@@ -1,0 +1,33 @@
+# Installs into a scratch prefix, moves it (nothing may remember where it was), builds the consumer
+# against it and runs what was built and what was installed.
+function(run what)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE out ERROR_VARIABLE out)
+  if(NOT code EQUAL 0)
+    message(FATAL_ERROR "${what}: ${code}\n${out}")
+  endif()
+  set(said "${out}" PARENT_SCOPE)
+endfunction()
+
+file(REMOVE_RECURSE ${SCRATCH})
+run("install" ${CMAKE_COMMAND} --install ${BUILD} --prefix ${SCRATCH}/first)
+file(RENAME ${SCRATCH}/first ${SCRATCH}/moved)
+run("configure the consumer" ${CMAKE_COMMAND} -S ${CONSUMER} -B ${SCRATCH}/consumer -G ${GENERATOR}
+    -DCMAKE_CXX_COMPILER=${COMPILER} "-DCMAKE_CXX_FLAGS=${FLAGS}"
+    -DCMAKE_PREFIX_PATH=${SCRATCH}/moved)
+run("build the consumer" ${CMAKE_COMMAND} --build ${SCRATCH}/consumer)
+run("run the consumer" ${SCRATCH}/consumer/consumer)
+if(NOT said MATCHES "median 2")
+  message(FATAL_ERROR "the consumer said: ${said}")
+endif()
+run("the installed command" ${SCRATCH}/moved/bin/plimsoll --version)
+if(NOT said MATCHES "${VERSION}")
+  message(FATAL_ERROR "plimsoll --version said: ${said}")
+endif()
+file(GLOB_RECURSE installed ${SCRATCH}/moved/*.cmake)
+foreach(file IN LISTS installed)
+  file(READ ${file} text)
+  if(text MATCHES "${SCRATCH}")
+    message(FATAL_ERROR "${file} remembers where it was installed")
+  endif()
+endforeach()
+file(REMOVE_RECURSE ${SCRATCH})
