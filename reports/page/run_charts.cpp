@@ -1,0 +1,224 @@
+// Does the loss fall, what limits the throughput, and what would more of a resource give?
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "reports/format/html_text.hpp"
+#include "reports/page/chart.hpp"
+#include "reports/page/spec.hpp"
+#include "reports/page/steps.hpp"
+
+namespace plimsoll::reports {
+namespace {
+
+constexpr std::size_t kMostDots = 240;  // of a curve; more cannot be told apart
+constexpr std::size_t kTableRowsOfCurve = 12;
+
+const Metric* metric_named(const Report& report, const std::string& name) {
+  for (const Metric& metric : report.metrics) {
+    if (metric.name == name) return &metric;
+  }
+  return nullptr;
+}
+
+// Indices first, ..., last of at most `most` evenly spaced entries.
+std::vector<std::size_t> spread(std::size_t count, std::size_t most) {
+  std::vector<std::size_t> out;
+  const std::size_t shown = std::min(count, most);
+  for (std::size_t i = 0; i < shown; ++i) {
+    out.push_back(shown == 1 ? 0 : i * (count - 1) / (shown - 1));
+  }
+  return out;
+}
+
+struct Named {
+  const Report* report;
+  std::string label;
+};
+template <class T>
+std::vector<Named> labelled(const Reports& reports) {
+  std::vector<Named> out;
+  std::vector<std::string> labels;
+  for (const Report& report : reports) {
+    const auto* subject = std::get_if<T>(&report.subject);
+    if (subject == nullptr) continue;
+    out.push_back({&report, ""});
+    labels.push_back(plan_label(subject->plan));
+  }
+  labels = unique_labels(std::move(labels));
+  for (std::size_t i = 0; i < out.size(); ++i) out[i].label = labels[i];
+  return out;
+}
+
+// One dot a (configuration, resource): the same form answers limits and sensitivities.
+std::string dot_strip(Json data, const std::vector<std::string>& cells,
+                      const std::vector<std::string>& resources, const Json& x, const Json& tip) {
+  const Json y = {
+      {"field", "cell"},
+      {"type", "nominal"},
+      {"sort", cells},
+      {"title", nullptr},
+      {"axis", {{"ticks", false}, {"domain", false}, {"grid", true}, {"labelPadding", 8}}}};
+  Json ring = {{"y", y}, {"x", x}};
+  Json dots = ring;
+  dots["color"] = nominal("resource", "", resources);
+  dots["shape"] = nominal("resource", "", resources);
+  dots["tooltip"] = tip;
+  Json layers = Json::array();
+  layers.push_back({{"transform", {{{"filter", "datum.binds"}}}},
+                    {"mark",
+                     {{"type", "point"},
+                      {"filled", false},
+                      {"size", 240},
+                      {"strokeWidth", 2},
+                      {"color", "var(--text)"}}},
+                    {"encoding", ring}});
+  layers.push_back({{"mark", {{"type", "point"}, {"size", 80}}}, {"encoding", dots}});
+  return dumped(view(std::move(data), std::move(layers), 28 * static_cast<int>(cells.size())));
+}
+
+}  // namespace
+
+void add_loss(const Reports& reports, std::vector<Chart>& out) {
+  Chart chart;
+  chart.id = "loss";
+  chart.title = "Does the loss fall, and the same way with more workers?";
+  chart.description =
+      "Loss of every step as it was trained, over the global batch. Runs of one workload and batch "
+      "should lie on one another whatever the number of workers. Long runs are thinned to 240 "
+      "points; the saved JSON has every step.";
+  chart.table = {"loss",
+                 "loss at some steps",
+                 {{"Run"}, {"Step", true}, {"Loss", true}, {"Test accuracy", true}},
+                 {}};
+  Json data = Json::array();
+  std::vector<std::string> workloads, batches, workers;
+  for (const auto& [report, label] : labelled<Run>(reports)) {
+    const Metric* loss = metric_named(*report, "train.loss");
+    if (loss == nullptr || loss->samples.empty()) continue;
+    const Run& run = std::get<Run>(report->subject);
+    add_once(workloads, run.plan.workload);
+    add_once(batches, fmt::format("batch {}", run.plan.batch));
+    const std::string count = counted(static_cast<std::size_t>(run.plan.workers), "worker");
+    add_once(workers, count);
+    for (const std::size_t step : spread(loss->samples.size(), kMostDots)) {
+      if (!std::isfinite(loss->samples[step])) continue;
+      data.push_back({{"step", step + 1},
+                      {"loss", loss->samples[step]},
+                      {"workload", run.plan.workload},
+                      {"batch", fmt::format("batch {}", run.plan.batch)},
+                      {"workers", count},
+                      {"run", label}});
+    }
+    const Metric* accuracy = metric_named(*report, "train.accuracy");
+    for (const std::size_t step : spread(loss->samples.size(), kTableRowsOfCurve)) {
+      const bool last = step + 1 == loss->samples.size();
+      chart.table.rows.push_back(
+          {label, std::to_string(step + 1), fmt::format("{:.4f}", loss->samples[step]),
+           last && accuracy != nullptr && accuracy->value ? percent(*accuracy->value) : ""});
+    }
+  }
+  if (data.empty()) return;
+  const Json x = {{"field", "step"},
+                  {"type", "quantitative"},
+                  {"title", "step"},
+                  {"axis", {{"format", "~r"}, {"tickMinStep", 1}}}};
+  const Json y = {{"field", "loss"}, {"type", "quantitative"}, {"title", "loss"}};
+  Json layers = Json::array();
+  layers.push_back({{"mark", {{"type", "line"}, {"strokeWidth", 1.8}}},
+                    {"encoding",
+                     {{"x", x},
+                      {"y", y},
+                      {"color", nominal("batch", "", batches)},
+                      {"strokeDash", nominal("workers", "", workers)},
+                      {"detail", {{"field", "run"}}},
+                      {"tooltip", tooltip({"run"})}}}});
+  Json spec = facets(std::move(data), "workload", workloads, std::move(layers),
+                     workloads.size() > 1 ? 2 : 1, 260);
+  spec["resolve"] = {{"scale", {{"x", "independent"}, {"y", "independent"}}}};
+  chart.spec = dumped(spec);
+  out.push_back(std::move(chart));
+}
+
+void add_limits(const Reports& reports, std::vector<Chart>& out) {
+  Chart chart;
+  chart.id = "limits";
+  chart.title = "What limits the throughput?";
+  chart.description =
+      "Predicted throughput were each resource the only limit. The ringed one binds; the distance "
+      "to "
+      "the next is what removing it would give.";
+  chart.table = {"limits",
+                 "one limit of one configuration",
+                 {{"Configuration"}, {"Resource"}, {"Samples per second", true}, {"Binds"}},
+                 {}};
+  Json data = Json::array();
+  Range rates;
+  std::vector<std::string> cells, resources;
+  for (const auto& [report, label] : labelled<Prediction>(reports)) {
+    const Prediction& prediction = std::get<Prediction>(report->subject);
+    for (const Limit& limit : prediction.limits) {
+      const double rate = limit.samples_per_second.value();
+      if (!(rate > 0) || !std::isfinite(rate)) continue;
+      const bool binds = limit.resource == prediction.binds;
+      add_once(cells, label);
+      add_once(resources, limit.resource);
+      rates.include(rate);
+      data.push_back({{"cell", label},
+                      {"resource", limit.resource},
+                      {"rate", rate},
+                      {"samples per second", with_unit(rate, "1")},
+                      {"binds", binds}});
+      chart.table.rows.push_back(
+          {label, limit.resource, with_unit(rate, "1/s"), binds ? "binds" : ""});
+    }
+  }
+  if (data.empty()) return;
+  Json x = log_axis(rates, "rate", "samples per second");
+  x["axis"]["format"] = "~s";
+  chart.spec = dot_strip(std::move(data), cells, resources, x,
+                         tooltip({"cell", "resource", "samples per second"}));
+  out.push_back(std::move(chart));
+}
+
+void add_sensitivity(const Reports& reports, std::vector<Chart>& out) {
+  Chart chart;
+  chart.id = "sensitivity";
+  chart.title = "What would a faster part give?";
+  chart.description =
+      "Elasticity of the predicted step time: -0.6 means that 1 % more of this input makes a step "
+      "0.6 % shorter. Near zero: do not buy it for this workload.";
+  chart.table = {"sensitivity",
+                 "one input of one configuration",
+                 {{"Configuration"}, {"Input"}, {"Elasticity", true}, {"10 % more gives", true}},
+                 {}};
+  Json data = Json::array();
+  std::vector<std::string> cells, inputs;
+  for (const auto& [report, label] : labelled<Prediction>(reports)) {
+    for (const Sensitivity& item : std::get<Prediction>(report->subject).sensitivity) {
+      if (!std::isfinite(item.elasticity)) continue;
+      add_once(cells, label);
+      add_once(inputs, item.input);
+      const std::string gain = signed_percent(std::pow(1.1, item.elasticity) - 1) + " step time";
+      data.push_back({{"cell", label},
+                      {"resource", item.input},
+                      {"elasticity", item.elasticity},
+                      {"10 percent more gives", gain},
+                      {"binds", false}});
+      chart.table.rows.push_back(
+          {label, item.input, fmt::format("{:+.3f}", item.elasticity), gain});
+    }
+  }
+  if (data.empty()) return;
+  const Json x = {{"field", "elasticity"},
+                  {"type", "quantitative"},
+                  {"title", "change of step time in % for 1 % more"}};
+  chart.spec = dot_strip(std::move(data), cells, inputs, x,
+                         tooltip({"cell", "resource", "10 percent more gives"}));
+  out.push_back(std::move(chart));
+}
+
+}  // namespace plimsoll::reports

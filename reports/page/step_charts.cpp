@@ -1,0 +1,331 @@
+// How long was a step predicted to take, how long did it take, by how much did that miss, and in
+// which phase?
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "reports/format/html_text.hpp"
+#include "reports/page/chart.hpp"
+#include "reports/page/spec.hpp"
+#include "reports/page/steps.hpp"
+
+namespace plimsoll::reports {
+namespace {
+
+struct PhaseField {
+  const char* name;  // as in the report
+  const char* text;
+  Seconds Phases::*seconds;
+};
+constexpr std::array<PhaseField, 8> kPhases = {{
+    {"input", "input", &Phases::input},
+    {"h2d", "host to device", &Phases::h2d},
+    {"forward", "forward", &Phases::forward},
+    {"backward", "backward", &Phases::backward},
+    {"communication_exposed", "communication, exposed", &Phases::communication_exposed},
+    {"optimizer", "optimizer", &Phases::optimizer},
+    {"idle", "idle", &Phases::idle},
+    {"communication_hidden", "communication, hidden", &Phases::communication_hidden},
+}};
+
+std::vector<std::string> labels_of(const std::vector<ComparedStep>& steps) {
+  std::vector<std::string> labels;
+  for (const ComparedStep& step : steps) labels.push_back(step.label);
+  return labels;
+}
+
+Json rows_axis(const std::vector<std::string>& labels) {
+  return {{"field", "cell"},
+          {"type", "nominal"},
+          {"sort", labels},
+          {"title", nullptr},
+          {"axis",
+           {{"ticks", false},
+            {"domain", false},
+            {"labelPadding", 8},
+            {"grid", true},
+            {"tickBand", "extent"}}}};
+}
+
+std::string span(const StepSide& side) {
+  return "[" + with_unit(side.low.value(), "s") + ", " + with_unit(side.high.value(), "s") + "]";
+}
+
+double error_of(const ComparedStep& step) {
+  if (step.cell != nullptr) return step.cell->error;
+  return (step.predicted->time - step.measured->time) / step.measured->time;
+}
+
+bool inside(const ComparedStep& step) {
+  if (step.cell != nullptr) return step.cell->inside;
+  return step.measured->time >= step.predicted->low && step.measured->time <= step.predicted->high;
+}
+
+Json horizontal_interval_layers(const Json& encoding) {
+  Json interval = encoding, start = encoding, end = encoding;
+  for (Json* e : {&interval, &start, &end}) {
+    e->erase("tooltip");
+    e->erase("shape");
+    (*e)["x"]["field"] = "low";
+  }
+  interval["x2"] = {{"field", "high"}};
+  end["x"]["field"] = "high";
+  const Json cap = {{"type", "tick"}, {"orient", "vertical"}, {"size", 8}, {"thickness", 2}};
+  Json layers = Json::array();
+  layers.push_back({{"mark", {{"type", "rule"}, {"strokeWidth", 2}}}, {"encoding", interval}});
+  layers.push_back({{"mark", cap}, {"encoding", start}});
+  layers.push_back({{"mark", cap}, {"encoding", end}});
+  layers.push_back({{"mark", {{"type", "point"}, {"size", 70}}}, {"encoding", encoding}});
+  return layers;
+}
+
+}  // namespace
+
+void add_step_times(const Reports& reports, std::vector<Chart>& out) {
+  const std::vector<ComparedStep> steps = compared_steps(reports);
+  if (steps.empty()) return;
+  Chart chart;
+  chart.id = "step-times";
+  chart.title = "How long was a step predicted to take, and how long did it take?";
+  chart.description =
+      "One row a configuration, from left to right the time of a training step. The bars are "
+      "intervals: of the prediction, and 95 % of the measured median. They should touch.";
+  chart.table = {"step-times",
+                 "one training step",
+                 {{"Configuration"},
+                  {"Predicted", true},
+                  {"Interval", true},
+                  {"Measured", true},
+                  {"Interval", true},
+                  {"Error", true},
+                  {"Measured is"}},
+                 {}};
+  Json data = Json::array();
+  Range times;
+  for (const ComparedStep& step : steps) {
+    std::vector<std::string> row = {step.label, "", "", "", "", "", ""};
+    const auto side = [&](const StepSide& value, const std::string& name, std::size_t column) {
+      for (const Seconds t : {value.time, value.low, value.high}) times.include(1e3 * t.value());
+      data.push_back({{"cell", step.label},
+                      {"side", name},
+                      {"ms", 1e3 * value.time.value()},
+                      {"low", 1e3 * value.low.value()},
+                      {"high", 1e3 * value.high.value()},
+                      {"time", with_unit(value.time.value(), "s")},
+                      {"interval", span(value)}});
+      row[column] = with_unit(value.time.value(), "s");
+      row[column + 1] = span(value);
+    };
+    if (step.predicted) side(*step.predicted, "predicted", 1);
+    if (step.measured) side(*step.measured, "measured", 3);
+    if (step.predicted && step.measured) {
+      row[5] = signed_percent(error_of(step));
+      row[6] = inside(step) ? "inside the interval" : "outside";
+    }
+    chart.table.rows.push_back(std::move(row));
+  }
+  if (times.empty()) return;
+  const std::vector<std::string> sides = {"predicted", "measured"};
+  Json offset = {{"field", "side"}, {"sort", sides}};
+  offset["scale"] = {{"paddingInner", 0.1}, {"paddingOuter", 0.25}};
+  const Json encoding = {{"y", rows_axis(labels_of(steps))},
+                         {"yOffset", offset},
+                         {"x", log_axis(times, "ms", "time of a training step (ms)")},
+                         {"color", nominal("side", "", sides)},
+                         {"shape", nominal("side", "", sides)},
+                         {"tooltip", tooltip({"cell", "side", "time", "interval"})}};
+  const int height = 40 * static_cast<int>(steps.size());
+  chart.spec = dumped(view(std::move(data), horizontal_interval_layers(encoding), height));
+  out.push_back(std::move(chart));
+}
+
+void add_step_errors(const Reports& reports, std::vector<Chart>& out) {
+  std::vector<ComparedStep> steps = compared_steps(reports);
+  std::erase_if(steps, [](const ComparedStep& s) { return s.cell == nullptr; });
+  if (steps.empty()) return;
+  Chart chart;
+  chart.id = "step-errors";
+  chart.title = "By how much did the prediction miss?";
+  chart.description =
+      "Error = (predicted - measured) / measured: right of zero the prediction was too slow. Raw, "
+      "and with the drift of the machine since probing divided out (by reference loops that know "
+      "nothing of the workload). The grey band is the floor: how far two runs of the same thing "
+      "differed.";
+  chart.table = {"step-errors",
+                 "one configuration",
+                 {{"Configuration"},
+                  {"Error, raw", true},
+                  {"Error, drift-corrected", true},
+                  {"Drift", true},
+                  {"Same run twice", true},
+                  {"Attempts", true},
+                  {"Measured is"}},
+                 {}};
+  Json data = Json::array(), floor = Json::array();
+  const std::vector<std::string> kinds = {"raw", "drift-corrected"};
+  for (const ComparedStep& step : steps) {
+    const ValidationCell& cell = *step.cell;
+    for (const bool corrected : {false, true}) {
+      const double error = corrected ? cell.corrected_error : cell.error;
+      data.push_back({{"cell", step.label},
+                      {"error", 100 * error},
+                      {"kind", kinds[corrected ? 1 : 0]},
+                      {"missed by", signed_percent(error)},
+                      {"interval", cell.inside ? "measured inside" : "measured outside"}});
+    }
+    const std::string twice = cell.aa_spread ? percent(*cell.aa_spread) : "";
+    if (cell.aa_spread) {
+      floor.push_back({{"cell", step.label},
+                       {"low", -100 * *cell.aa_spread},
+                       {"high", 100 * *cell.aa_spread},
+                       {"same run twice", twice}});
+    }
+    chart.table.rows.push_back(
+        {step.label, signed_percent(cell.error), signed_percent(cell.corrected_error),
+         fmt::format("{:.3f}", cell.drift_ratio), twice, std::to_string(cell.attempts),
+         cell.inside ? "inside the interval" : "outside"});
+  }
+  const Json y = rows_axis(labels_of(steps));
+  const Json x = {{"field", "error"},
+                  {"type", "quantitative"},
+                  {"title", "error (%)"},
+                  {"axis", {{"format", "+~r"}}}};
+  Json band_x = x;
+  band_x["field"] = "low";
+  Json layers = Json::array();
+  layers.push_back({{"data", {{"values", floor}}},
+                    {"mark", {{"type", "bar"}, {"height", 18}, {"color", "var(--line)"}}},
+                    {"encoding",
+                     {{"y", y},
+                      {"x", band_x},
+                      {"x2", {{"field", "high"}}},
+                      {"tooltip", tooltip({"cell", "same run twice"})}}}});
+  layers.push_back({{"data", {{"values", {{{"zero", 0}}}}}},
+                    {"mark", {{"type", "rule"}, {"strokeWidth", 1.5}, {"color", "var(--axis)"}}},
+                    {"encoding", {{"x", {{"field", "zero"}, {"type", "quantitative"}}}}}});
+  layers.push_back({{"mark", {{"type", "point"}, {"size", 80}}},
+                    {"encoding",
+                     {{"y", y},
+                      {"x", x},
+                      {"color", nominal("kind", "", kinds)},
+                      {"shape", nominal("kind", "", kinds)},
+                      {"tooltip", tooltip({"cell", "kind", "missed by", "interval"})}}}});
+  chart.spec =
+      dumped(view(std::move(data), std::move(layers), 28 * static_cast<int>(steps.size())));
+  out.push_back(std::move(chart));
+}
+
+namespace {
+
+// The segments of one bar from left to right, as shares of `whole`; hidden communication is drawn
+// over the end of backward, where it ran.
+void add_segments(const ComparedStep& step, const StepSide& side, const std::string& name,
+                  Seconds whole, Json& data, Json& hidden) {
+  double at = 0, end_of_backward = 0;
+  for (const PhaseField& phase : kPhases) {
+    const Seconds seconds = side.phases.*phase.seconds;
+    if (!(seconds.value() > 0)) continue;
+    const double share = 100 * (seconds / whole);
+    Json row = {{"cell", step.label},
+                {"side", name},
+                {"phase", phase.text},
+                {"time", with_unit(seconds.value(), "s")},
+                {"share", fmt::format("{:.1f} % of the measured step", share)}};
+    if (phase.seconds == &Phases::communication_hidden) {
+      row["from"] = std::max(0.0, end_of_backward - share);
+      row["to"] = end_of_backward;
+      hidden.push_back(std::move(row));
+      continue;
+    }
+    row["from"] = at;
+    row["to"] = at += share;
+    if (phase.seconds == &Phases::backward) end_of_backward = at;
+    data.push_back(std::move(row));
+  }
+}
+
+Json phase_layers(const Json& y) {
+  std::vector<std::string> names;
+  for (const PhaseField& phase : kPhases) {
+    if (phase.seconds != &Phases::communication_hidden) names.emplace_back(phase.text);
+  }
+  Json x = {
+      {"field", "from"}, {"type", "quantitative"}, {"title", "share of the measured step (%)"}};
+  const Json tip = tooltip({"cell", "side", "phase", "time", "share"});
+  Json color = nominal("phase", "", names);
+  color["scale"]["range"] = {"var(--series-5)", "var(--series-8)", "var(--series-6)",
+                             "var(--series-1)", "var(--series-2)", "var(--series-3)",
+                             "var(--line)"};
+  Json layers = Json::array();
+  layers.push_back(
+      {{"mark", {{"type", "bar"}, {"height", 15}, {"stroke", "var(--ground)"}, {"strokeWidth", 1}}},
+       {"encoding",
+        {{"y", y}, {"x", x}, {"x2", {{"field", "to"}}}, {"color", color}, {"tooltip", tip}}}});
+  layers.push_back(
+      {{"transform", {{{"filter", "datum.hidden"}}}},
+       {"mark",
+        {{"type", "bar"},
+         {"height", 15},
+         {"fillOpacity", 0},
+         {"stroke", "var(--ground)"},
+         {"strokeWidth", 2},
+         {"strokeDash", {3, 3}}}},
+       {"encoding", {{"y", y}, {"x", x}, {"x2", {{"field", "to"}}}, {"tooltip", tip}}}});
+  layers.push_back({{"mark", {{"type", "rule"}, {"color", "var(--text)"}, {"strokeDash", {4, 3}}}},
+                    {"encoding", {{"x", {{"datum", 100}, {"type", "quantitative"}}}}}});
+  return layers;
+}
+
+}  // namespace
+
+void add_step_phases(const Reports& reports, std::vector<Chart>& out) {
+  const std::vector<ComparedStep> steps = compared_steps(reports);
+  Chart chart;
+  chart.id = "step-phases";
+  chart.title = "Where does the time of a step go?";
+  chart.description =
+      "Predicted phases over measured phases, both as a share of the measured step: a predicted "
+      "bar "
+      "that ends left of 100 % was too fast. Communication hidden behind backward is the dashed "
+      "outline at its end; it takes no time of its own.";
+  chart.table = {
+      "step-phases", "seconds of a step and rank, by phase", {{"Configuration"}, {"Side"}}, {}};
+  for (const PhaseField& phase : kPhases) chart.table.columns.push_back({phase.text, true});
+  chart.table.columns.push_back({"step", true});
+  Json data = Json::array(), hidden = Json::array();
+  for (const ComparedStep& step : steps) {
+    const Seconds whole = step.measured ? step.measured->time : step.predicted->time;
+    if (!(whole.value() > 0)) continue;
+    const auto side = [&](const std::optional<StepSide>& value, const std::string& name) {
+      if (!value) return;
+      add_segments(step, *value, name, whole, data, hidden);
+      std::vector<std::string> row = {step.label, name};
+      for (const PhaseField& phase : kPhases) {
+        row.push_back(with_unit((value->phases.*phase.seconds).value(), "s"));
+      }
+      row.push_back(with_unit(value->time.value(), "s"));
+      chart.table.rows.push_back(std::move(row));
+    };
+    side(step.predicted, "predicted");
+    side(step.measured, "measured");
+  }
+  if (data.empty()) return;
+  for (Json& row : hidden) {
+    row["hidden"] = true;
+    data.push_back(std::move(row));
+  }
+  Json y = {{"field", "side"},
+            {"type", "nominal"},
+            {"sort", {"predicted", "measured"}},
+            {"title", nullptr},
+            {"axis", {{"ticks", false}, {"domain", false}}}};
+  Json spec = facets(std::move(data), "cell", labels_of(steps), phase_layers(y), 1, 40);
+  out.push_back(std::move(chart));
+  out.back().spec = dumped(spec);
+}
+
+}  // namespace plimsoll::reports

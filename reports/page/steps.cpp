@@ -1,0 +1,103 @@
+// Collects predicted and measured steps from validations, or from predictions and runs.
+
+#include "reports/page/steps.hpp"
+
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "reports/format/html_text.hpp"
+
+namespace plimsoll::reports {
+namespace {
+
+std::vector<ComparedStep> of_validations(const Reports& reports) {
+  std::vector<ComparedStep> out;
+  for (const Report& report : reports) {
+    const auto* validation = std::get_if<Validation>(&report.subject);
+    if (validation == nullptr) continue;
+    for (const ValidationCell& cell : validation->rows) {
+      ComparedStep step;
+      step.label = plan_label(cell.plan);
+      step.predicted =
+          StepSide{cell.predicted, cell.predicted_low, cell.predicted_high, cell.predicted_phases};
+      step.measured =
+          StepSide{cell.measured, cell.measured_low, cell.measured_high, cell.measured_phases};
+      step.cell = &cell;
+      out.push_back(std::move(step));
+    }
+  }
+  return out;
+}
+
+std::optional<StepSide> side_of(const Report& report, const Run& run) {
+  for (const Metric& metric : report.metrics) {
+    if (metric.name != "train.step_time" || !metric.value || !std::isfinite(*metric.value))
+      continue;
+    StepSide side;
+    side.time = Seconds(*metric.value);
+    side.low = Seconds(metric.interval ? metric.interval->low : *metric.value);
+    side.high = Seconds(metric.interval ? metric.interval->high : *metric.value);
+    if (!run.ranks.empty()) side.phases = run.ranks.front().phases;
+    return side;
+  }
+  return std::nullopt;
+}
+
+std::vector<ComparedStep> of_pairs(const Reports& reports) {
+  std::vector<ComparedStep> out;
+  std::map<std::string, std::size_t> by_prediction;
+  for (const Report& report : reports) {
+    const auto* prediction = std::get_if<Prediction>(&report.subject);
+    if (prediction == nullptr) continue;
+    ComparedStep step;
+    step.label = plan_label(prediction->plan);
+    const Estimate<Seconds>& time = prediction->step_time;
+    step.predicted = StepSide{time.value, time.low, time.high, prediction->phases};
+    by_prediction[report.id] = out.size();
+    out.push_back(std::move(step));
+  }
+  for (const Report& report : reports) {
+    const auto* run = std::get_if<Run>(&report.subject);
+    if (run == nullptr) continue;
+    std::optional<StepSide> side = side_of(report, *run);
+    if (!side) continue;
+    const auto found =
+        run->prediction ? by_prediction.find(run->prediction->id) : by_prediction.end();
+    if (found != by_prediction.end() && !out[found->second].measured) {
+      out[found->second].measured = side;
+      continue;
+    }
+    ComparedStep step;
+    step.label = plan_label(run->plan);
+    step.measured = side;
+    out.push_back(std::move(step));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> unique_labels(std::vector<std::string> labels) {
+  std::map<std::string, int> total, seen;
+  for (const std::string& label : labels) ++total[label];
+  for (std::string& label : labels) {
+    if (total[label] > 1) {
+      const int number = ++seen[label];
+      label += " #" + std::to_string(number);
+    }
+  }
+  return labels;
+}
+
+std::vector<ComparedStep> compared_steps(const Reports& reports) {
+  std::vector<ComparedStep> steps = of_validations(reports);
+  if (steps.empty()) steps = of_pairs(reports);
+  std::vector<std::string> labels;
+  for (const ComparedStep& step : steps) labels.push_back(step.label);
+  labels = unique_labels(std::move(labels));
+  for (std::size_t i = 0; i < steps.size(); ++i) steps[i].label = labels[i];
+  return steps;
+}
+
+}  // namespace plimsoll::reports
