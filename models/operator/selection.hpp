@@ -18,8 +18,8 @@ struct LoadedPoint {
 
 struct Selection {
   std::vector<SurfacePoint> points;
-  double log_sd = 0;       // added doubt of a substitute
-  std::string assumption;  // what was substituted; empty when nothing was
+  double log_sd = 0;         // added doubt of a substitute
+  std::string assumption{};  // what was substituted; empty when nothing was
 };
 
 // Nothing when there is no point at all. `table` names the metric in the assumption.
