@@ -132,8 +132,8 @@ struct Machine {
   std::vector<RoundTripSample> round_trips;
   ReferenceLoops reference;
 
-  // Spread of one repeated piece of work, as standard deviation over mean, and the relative move of
-  // the reference loops while the report was made. Absent: not measured.
+  // Independent spread of a rank's step, as standard deviation over mean, and the move of the whole
+  // machine while the report was made (spread of the reference loops). Absent: not measured.
   std::optional<double> jitter_ratio;
   std::optional<double> drift_ratio;
 

@@ -81,16 +81,8 @@ void add_reduction_parts(const Machine& machine, const Workload& workload, const
   }
 }
 
-// The jitter of one reference loop, averaged over as many as fit into the computing of a step.
-double straggler_ratio(const Machine& machine, const Plan& plan, const Parts& parts) {
-  if (plan.workers == 1 || !machine.jitter_ratio) return 0;
-  Seconds computed;
-  for (const OperatorPart& part : parts.operators) computed += part.time.time;
-  double averaging = 1;
-  if (machine.reference.compute_f32 && computed > Seconds(0)) {
-    averaging = std::sqrt(std::min(1.0, machine.reference.compute_f32->value / computed));
-  }
-  return straggler_factor(plan.workers, *machine.jitter_ratio * averaging) - 1;
+double straggler_ratio(const Machine& machine, const Plan& plan) {
+  return machine.jitter_ratio ? straggler_factor(plan.workers, *machine.jitter_ratio) - 1 : 0.0;
 }
 
 int free_cores(const Machine& machine, const Plan& plan, std::vector<std::string>& assumptions) {
@@ -147,7 +139,7 @@ Prediction predict(const Machine& machine, const Workload& workload, const Plan&
   parts.free_cores = free_cores(machine, plan, prediction.assumptions);
   add_operator_parts(workload, operators, batch, parts);
   add_reduction_parts(machine, workload, plan, parts, prediction.assumptions);
-  parts.straggler_ratio = straggler_ratio(machine, plan, parts);
+  parts.straggler_ratio = straggler_ratio(machine, plan);
 
   const Composition composition = compose(parts, plan, what_if);
   const double relative = composition.half_width / composition.step;

@@ -1,13 +1,13 @@
-// Reference loops: the machine's speed while the report was made, how steady one repeated piece of
-// work was, and how far the machine moved between the loops.
+// Reference loops: the machine's speed while the report was made, and how far it moved meanwhile.
 //
-//     value = median over the report's loops;  jitter = 1.4826 mad / median of one loop's samples
-//     drift = 1.4826 mad / median over the loops' values, the largest of the three kinds
+//     value = median over all samples;  drift = 1.4826 mad / median, the largest of the three loops
 //
 // Source    core/system/reference_loops, in every report.
 // Assumes   Loops stand before, between and after the probes, so that their spread is the drift.
-// Fails     With fewer than three loops of a kind the drift is not known.
-// Limits    Identical loops: drift and jitter 0.
+// All ranks
+//           drift alike: it widens the interval and makes no straggler.
+// Fails     With fewer than three samples of a loop its drift is not known.
+// Limits    Identical samples: drift 0.
 // Tests     tests/models/fit/fit_test.cpp.
 
 #include <algorithm>
@@ -36,31 +36,28 @@ double robust_spread(const std::vector<double>& values) {
   return 1.4826 * median(distances) / centre;
 }
 
-void raise(std::optional<double>& most, double value) {
-  most = most ? std::max(*most, value) : value;
-}
-
-std::optional<Estimate<Seconds>> loops_of(const std::string& name,
-                                          const std::vector<Metric>& metrics, Machine& machine) {
-  std::vector<double> values;
-  double low = 0, high = 0;
+std::optional<Estimate<Seconds>> loop_of(const std::string& name,
+                                         const std::vector<Metric>& metrics, Machine& machine) {
+  std::vector<double> samples;
   for (const Metric& metric : metrics) {
     if (metric.name != name || !usable(metric)) continue;
-    const PlainEstimate e = plain_estimate(metric);
-    low = values.empty() ? e.low : std::min(low, e.low);
-    high = std::max(high, e.high);
-    values.push_back(e.value);
+    const double value = plain_estimate(metric).value;
     const bool positive =
         std::all_of(metric.samples.begin(), metric.samples.end(), [](double s) { return s > 0; });
-    if (metric.samples.size() >= 5 && positive) {
-      raise(machine.jitter_ratio, robust_spread(metric.samples));
+    if (metric.samples.empty() || !positive) {
+      samples.push_back(value);
+    } else {
+      samples.insert(samples.end(), metric.samples.begin(), metric.samples.end());
     }
   }
-  if (values.empty()) return std::nullopt;
-  if (values.size() >= 3) raise(machine.drift_ratio, robust_spread(values));
-  return Estimate<Seconds>{.value = Seconds(median(values)),
-                           .low = Seconds(low),
-                           .high = Seconds(high),
+  if (samples.empty()) return std::nullopt;
+  if (samples.size() >= 3) {
+    machine.drift_ratio = std::max(machine.drift_ratio.value_or(0), robust_spread(samples));
+  }
+  const auto [low, high] = std::minmax_element(samples.begin(), samples.end());
+  return Estimate<Seconds>{.value = Seconds(median(samples)),
+                           .low = Seconds(*low),
+                           .high = Seconds(*high),
                            .kind = Kind::measured,
                            .source = name};
 }
@@ -68,9 +65,9 @@ std::optional<Estimate<Seconds>> loops_of(const std::string& name,
 }  // namespace
 
 void fit_reference(const std::vector<Metric>& metrics, Machine& machine) {
-  machine.reference.compute_f32 = loops_of("reference.compute_f32.time", metrics, machine);
-  machine.reference.compute_bf16 = loops_of("reference.compute_bf16.time", metrics, machine);
-  machine.reference.memory = loops_of("reference.memory.time", metrics, machine);
+  machine.reference.compute_f32 = loop_of("reference.compute_f32.time", metrics, machine);
+  machine.reference.compute_bf16 = loop_of("reference.compute_bf16.time", metrics, machine);
+  machine.reference.memory = loop_of("reference.memory.time", metrics, machine);
 }
 
 void list_missing(Machine& machine) {

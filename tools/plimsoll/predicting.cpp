@@ -1,0 +1,84 @@
+// The reusable part of `plimsoll predict`: machine report in, prediction report out.
+
+#include "tools/plimsoll/predicting.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "core/error.hpp"
+#include "core/machine.hpp"
+#include "core/system/cpulist.hpp"
+#include "core/workloads/workloads.hpp"
+#include "models/fit/fit.hpp"
+#include "models/memory/footprint.hpp"
+#include "models/step.hpp"
+#include "reports/report.hpp"
+#include "tools/plimsoll/envelope.hpp"
+
+namespace plimsoll::tools {
+namespace {
+
+models::Host host_of(const Report& report, const std::string& path) {
+  const Environment& environment = report.environment;
+  models::Host host{.name = path, .usable_cores = 0, .memory_capacity = Bytes(0)};
+  if (!environment.usable_cpus.empty()) {
+    host.usable_cores = sys::parse_cpulist(environment.usable_cpus, path).count();
+  }
+  const std::int64_t limit = environment.memory_limit_bytes.value.value_or(0);
+  const std::int64_t memory = environment.memory_bytes;
+  host.memory_capacity = Bytes(static_cast<double>(limit > 0 ? std::min(limit, memory) : memory));
+  return host;
+}
+
+// All ranks live on this one host.
+void add_memory_finding(const Machine& machine, const Prediction& prediction, Report& report) {
+  const Bytes need = models::total(prediction.memory) * prediction.plan.workers;
+  if (machine.memory_capacity == Bytes(0) || need <= machine.memory_capacity) return;
+  report.findings.push_back(
+      {.id = "predict.does_not_fit",
+       .severity = Severity::error,
+       .message = "the plan needs " + std::to_string(need.value() / 1e9) + " GB, the machine has " +
+                  std::to_string(machine.memory_capacity.value() / 1e9) + " GB",
+       .effect = "training would run out of memory",
+       .fix = "lower --batch, --prefetch or --workers"});
+}
+
+void add_extrapolation_finding(const Prediction& prediction, Report& report) {
+  if (prediction.extrapolated.empty()) return;
+  std::string names;
+  for (const std::string& name : prediction.extrapolated) {
+    names += (names.empty() ? "" : ", ") + name;
+  }
+  report.findings.push_back(
+      {.id = "predict.extrapolated",
+       .severity = Severity::warning,
+       .message = "outside the measured range: " + names,
+       .effect = "these times follow the trend beyond the last measurement",
+       .fix = "measure a wider range: plimsoll probe kernel collective --full"});
+}
+
+}  // namespace
+
+Report make_prediction(const std::string& machine_path, const Plan& plan,
+                       const std::vector<std::string>& argv, const models::WhatIf& what_if) {
+  const Workload workload = workload_named(plan.workload);
+  const Report machine_report = reports::read_report(machine_path);
+  if (!std::holds_alternative<MachineSubject>(machine_report.subject)) {
+    throw usage_error("a " + kind_name(machine_report.subject) + " report is not a machine report",
+                      machine_path, "give the file that `plimsoll probe --out` wrote");
+  }
+  const Machine machine =
+      models::fit(machine_report.metrics, host_of(machine_report, machine_path));
+  Prediction prediction = models::predict(machine, workload, plan, what_if);
+  prediction.machine = reports::reference_to(machine_path);
+  std::vector<Metric> metrics = models::metrics_of(prediction, machine);
+  Report report = envelope(prediction, argv);
+  report.metrics = std::move(metrics);
+  add_memory_finding(machine, prediction, report);
+  add_extrapolation_finding(prediction, report);
+  return report;
+}
+
+}  // namespace plimsoll::tools
