@@ -1,0 +1,113 @@
+// The CPU backend: checks what it is asked for and hands it to the file of the operator.
+
+#include <omp.h>
+
+#include <string>
+#include <variant>
+
+#include "core/error.hpp"
+#include "trainer/backend/cpu/operators.hpp"
+
+namespace plimsoll::trainer {
+namespace cpu {
+namespace {
+
+constexpr const char* kWhere = "cpu backend";
+
+const Shape& shape_of(const Graph& graph, int tensor) {
+  return graph.tensors[static_cast<std::size_t>(tensor)].shape;
+}
+
+class CpuBackend final : public Backend {
+ public:
+  explicit CpuBackend(int threads) : device_{dnnl::engine(dnnl::engine::kind::cpu, 0), threads} {}
+
+  [[nodiscard]] std::string name() const override {
+    const dnnl_version_t* const version = dnnl_version();
+    return "cpu: oneDNN " + std::to_string(version->major) + "." + std::to_string(version->minor) +
+           "." + std::to_string(version->patch);
+  }
+
+  [[nodiscard]] Bytes workspace(const Graph& graph, const Op& op,
+                                std::int64_t batch) const override {
+    const auto* const pool = std::get_if<Pool>(&op.attributes);
+    return pool != nullptr ? pool_workspace(device_, graph, op, *pool, batch) : Bytes(0);
+  }
+
+  [[nodiscard]] KernelPtr make(const Graph& graph, const Op& op, Direction direction,
+                               const Operands& operands) const override {
+    expects(operands.batch >= 1, "an operator gets at least one sample");
+    omp_set_num_threads(device_.threads);  // oneDNN divides the work when a primitive is made
+    const Request request{device_, graph, op, direction, operands};
+    try {
+      return std::visit([&](const auto& attributes) { return make_one(request, attributes); },
+                        op.attributes);
+    } catch (const dnnl::error& error) {
+      throw Error("oneDNN cannot make operator '" + op.name + "' (" + kind_of(op) + ", " +
+                      to_string(direction) + "): " + error.what(),
+                  kWhere, "use another shape of this operator, or a smaller batch");
+    }
+  }
+
+ private:
+  static KernelPtr make_one(const Request& r, const Linear& a) { return make_linear(r, a); }
+  static KernelPtr make_one(const Request& r, const Convolution& a) {
+    return make_convolution(r, a);
+  }
+  static KernelPtr make_one(const Request& r, const Pool& a) { return make_pool(r, a); }
+  static KernelPtr make_one(const Request& r, const Relu&) { return make_relu(r); }
+  static KernelPtr make_one(const Request& r, const Reshape&) { return make_reshape(r); }
+  static KernelPtr make_one(const Request& r, const SoftmaxCrossEntropy& a) {
+    return make_softmax_cross_entropy(r, a);
+  }
+
+  Device device_;
+};
+
+}  // namespace
+
+const Shape& Request::x_shape() const { return shape_of(graph, op.inputs.front()); }
+const Shape& Request::y_shape() const { return shape_of(graph, op.output); }
+std::int64_t Request::x_elements() const { return operands.batch * elements(x_shape()); }
+std::int64_t Request::y_elements() const { return operands.batch * elements(y_shape()); }
+
+float* Request::need(const View& view, std::int64_t count, const char* name) const {
+  const std::string operand = std::string(name) + " of operator '" + op.name + "' (" + kind_of(op) +
+                              ", " + to_string(direction) + ")";
+  if (view.dtype != DType::f32) {
+    throw Error(operand + " is " + to_string(view.dtype) + ", and the CPU backend computes in f32",
+                kWhere, "use --dtype f32 with --device cpu");
+  }
+  if (view.data == nullptr || view.elements < count) {
+    throw Error(operand + " has " + std::to_string(view.data == nullptr ? 0 : view.elements) +
+                    " elements and needs " + std::to_string(count),
+                kWhere, "give every operand that the direction reads or writes its whole buffer");
+  }
+  return static_cast<float*>(view.data);
+}
+
+float* Request::need_weight(std::size_t index) const {
+  const View none;
+  const std::string name = "w[" + std::to_string(index) + "]";
+  return need(index < operands.w.size() ? operands.w[index] : none,
+              elements(op.parameters[index].shape), name.c_str());
+}
+
+float* Request::need_gradient(std::size_t index) const {
+  const View none;
+  const std::string name = "dw[" + std::to_string(index) + "]";
+  return need(index < operands.dw.size() ? operands.dw[index] : none,
+              elements(op.parameters[index].shape), name.c_str());
+}
+
+}  // namespace cpu
+
+std::unique_ptr<Backend> make_cpu_backend(int threads) {
+  if (threads < 1) {
+    throw usage_error("a worker cannot compute with " + std::to_string(threads) + " threads",
+                      "--threads", "use 1 or more");
+  }
+  return std::make_unique<cpu::CpuBackend>(threads);
+}
+
+}  // namespace plimsoll::trainer

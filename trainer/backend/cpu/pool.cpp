@@ -1,0 +1,105 @@
+// Largest and average pooling on NHWC activations.
+//
+// The index of each window's largest element is kept in the caller's workspace from forward to
+// backward. Without a workspace, forward still works (inference) and backward is refused.
+
+#include "core/error.hpp"
+#include "trainer/backend/cpu/operators.hpp"
+
+namespace plimsoll::trainer::cpu {
+namespace {
+
+using Forward = dnnl::pooling_forward;
+using Backward = dnnl::pooling_backward;
+
+struct Shapes {
+  Desc x, y;
+  Dims kernel, stride, padding;
+  dnnl::algorithm algorithm;
+};
+
+Shapes shapes_of(const Shape& x, const Shape& y, const Pool& pool, std::int64_t batch) {
+  return {.x = f32({batch, x[2], x[0], x[1]}, Tag::nhwc),
+          .y = f32({batch, y[2], y[0], y[1]}, Tag::nhwc),
+          .kernel = {pool.kernel, pool.kernel},
+          .stride = {pool.stride, pool.stride},
+          .padding = {0, 0},
+          .algorithm = pool.mode == Pool::Mode::max ? dnnl::algorithm::pooling_max
+                                                    : dnnl::algorithm::pooling_avg_exclude_padding};
+}
+
+Forward::primitive_desc choose_forward(const Device& device, const Shapes& s, bool training) {
+  const Forward::desc operation(
+      training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference,
+      s.algorithm, s.x, s.y, s.stride, s.kernel, s.padding, s.padding);
+  return {operation, own_scratchpad(), device.engine};
+}
+
+// A window visits an output once per window element; the workspace is not counted.
+Cost cost(const Desc& x, const Desc& y, const Shapes& s) {
+  const auto window = static_cast<double>(s.kernel[0] * s.kernel[1]);
+  return {Flop(elements_of(y) * window), Bytes(sizeof(float) * (elements_of(x) + elements_of(y)))};
+}
+
+void* need_workspace(const Request& r, const Desc& desc) {
+  const View& view = r.operands.workspace;
+  const auto size = static_cast<std::int64_t>(desc.get_size());
+  if (view.data == nullptr || view.elements * size_of(view.dtype) < size) {
+    throw Error("operator '" + r.op.name + "' got a workspace of " +
+                    std::to_string(view.data == nullptr ? 0 : view.elements * size_of(view.dtype)) +
+                    " bytes and needs " + std::to_string(size),
+                "cpu backend", "give it what Backend::workspace() asks for");
+  }
+  return view.data;
+}
+
+}  // namespace
+
+Bytes pool_workspace(const Device& device, const Graph& graph, const Op& op, const Pool& pool,
+                     std::int64_t batch) {
+  if (pool.mode != Pool::Mode::max) return Bytes(0);
+  const auto shape = [&](int id) { return graph.tensors[static_cast<std::size_t>(id)].shape; };
+  const Shapes s = shapes_of(shape(op.inputs.front()), shape(op.output), pool, batch);
+  return Bytes(static_cast<double>(choose_forward(device, s, true).workspace_desc().get_size()));
+}
+
+KernelPtr make_pool(const Request& r, const Pool& pool) {
+  if (r.direction == Direction::backward_weights) return nullptr;
+  const Operands& o = r.operands;
+  const Shapes s = shapes_of(r.x_shape(), r.y_shape(), pool, o.batch);
+  const bool largest = pool.mode == Pool::Mode::max;
+  auto sequence = std::make_unique<Sequence>(r.device);
+
+  if (r.direction == Direction::forward) {
+    const bool keep_index = largest && o.workspace.data != nullptr;
+    const auto chosen = choose_forward(r.device, s, keep_index);
+    Sequence::Arguments arguments{
+        {DNNL_ARG_SRC, sequence->wrap(s.x, r.need(o.x, r.x_elements(), "x"))},
+        {DNNL_ARG_DST, sequence->wrap(s.y, r.need(o.y, r.y_elements(), "y"))}};
+    if (keep_index) {
+      arguments.emplace_back(
+          DNNL_ARG_WORKSPACE,
+          sequence->wrap(chosen.workspace_desc(), need_workspace(r, chosen.workspace_desc())));
+    }
+    sequence->count(cost(chosen.src_desc(), chosen.dst_desc(), s));
+    sequence->add<Forward>(chosen, std::move(arguments));
+    return sequence;
+  }
+
+  const Backward::primitive_desc chosen(
+      Backward::desc(s.algorithm, s.x, s.y, s.stride, s.kernel, s.padding, s.padding),
+      own_scratchpad(), r.device.engine, choose_forward(r.device, s, true));
+  Sequence::Arguments arguments{
+      {DNNL_ARG_DIFF_DST, sequence->wrap(s.y, r.need(o.dy, r.y_elements(), "dy"))},
+      {DNNL_ARG_DIFF_SRC, sequence->wrap(s.x, r.need(o.dx, r.x_elements(), "dx"))}};
+  if (largest) {
+    arguments.emplace_back(
+        DNNL_ARG_WORKSPACE,
+        sequence->wrap(chosen.workspace_desc(), need_workspace(r, chosen.workspace_desc())));
+  }
+  sequence->count(cost(chosen.diff_src_desc(), chosen.diff_dst_desc(), s));
+  sequence->add<Backward>(chosen, std::move(arguments));
+  return sequence;
+}
+
+}  // namespace plimsoll::trainer::cpu

@@ -1,0 +1,84 @@
+// A kernel made of oneDNN primitives that run one after the other.
+//
+// Everything that execution needs (primitives, memories, scratchpads, reordered copies) is made
+// once and owned here. Scratchpads are ours and not the library's: its own live in thread-local
+// storage of the creating thread, and a kernel may run on another one.
+
+#pragma once
+
+#include <oneapi/dnnl/dnnl.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "trainer/backend/backend.hpp"
+
+namespace plimsoll::trainer::cpu {
+
+using Dims = dnnl::memory::dims;
+using Desc = dnnl::memory::desc;
+using Tag = dnnl::memory::format_tag;
+
+struct Device {
+  dnnl::engine engine;
+  int threads;
+};
+
+inline Desc f32(const Dims& dims, Tag tag) { return {dims, dnnl::memory::data_type::f32, tag}; }
+[[nodiscard]] double elements_of(const Desc& desc);  // logical: without the padding of a layout
+
+// Attributes that every primitive of ours is made with: the scratchpad is the kernel's.
+[[nodiscard]] dnnl::primitive_attr own_scratchpad();
+
+class Sequence final : public Kernel {
+ public:
+  using Arguments = std::vector<std::pair<int, dnnl::memory>>;
+
+  explicit Sequence(const Device& device);
+
+  // Memory of the caller in a plain layout.
+  [[nodiscard]] dnnl::memory wrap(const Desc& desc, void* data) const;
+  // Memory of the kernel.
+  [[nodiscard]] dnnl::memory own(const Desc& desc);
+
+  // An input as the primitive wants it: itself, or a copy that is reordered at every execution.
+  [[nodiscard]] dnnl::memory input(const dnnl::memory& plain, const Desc& wanted);
+  // Where the primitive shall write an output; output_done() after add() brings it home.
+  [[nodiscard]] dnnl::memory output(const dnnl::memory& plain, const Desc& wanted);
+  void output_done(const dnnl::memory& written, const dnnl::memory& plain);
+
+  // Adds a primitive. Its implementation's name is recorded.
+  template <class Primitive>
+  void add(const typename Primitive::primitive_desc& chosen, Arguments arguments) {
+    append(Primitive(chosen), chosen.scratchpad_desc(), chosen.impl_info_str(),
+           std::move(arguments));
+  }
+  void keep(const dnnl::memory& memory) { kept_.push_back(memory); }  // for the kernel's life
+  void count(Cost cost) { cost_ = cost; }
+
+  void execute() override;
+  [[nodiscard]] Cost counted() const override { return cost_; }
+  [[nodiscard]] std::string implementation() const override { return implementation_; }
+  [[nodiscard]] Bytes scratch() const override { return scratch_; }
+
+ private:
+  struct Call {
+    dnnl::primitive primitive;
+    std::vector<dnnl::memory> keep;
+    std::vector<dnnl_exec_arg_t> arguments;
+  };
+  void append(dnnl::primitive primitive, const Desc& scratchpad, const std::string& name,
+              Arguments arguments);
+  void reorder(const dnnl::memory& from, const dnnl::memory& to);
+
+  dnnl::engine engine_;
+  dnnl::stream stream_;
+  int threads_;
+  std::vector<Call> calls_;
+  std::vector<dnnl::memory> kept_;
+  std::string implementation_;
+  Cost cost_{};
+  Bytes scratch_{};
+};
+
+}  // namespace plimsoll::trainer::cpu
