@@ -1,0 +1,165 @@
+// A ring of slots: loader threads fill them in any order, next() takes them in the order of steps.
+
+#include "trainer/data/loader.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <string>
+#include <system_error>
+#include <thread>
+
+#include "core/error.hpp"
+#include "trainer/backend/backend.hpp"
+
+namespace plimsoll::trainer {
+namespace {
+
+constexpr float kScale = 1.0F / 255.0F;
+
+// Gathers rows and labels of one step; each thread has its own, for the sampler keeps an order.
+class Assembler {
+ public:
+  Assembler(const Dataset& data, const SamplerOptions& sampler, int rank)
+      : data_(data), sampler_(sampler), rank_(rank) {}
+
+  Batch assemble(std::int64_t step, int slot, const InputSlot& into) {
+    const std::span<const std::int64_t> samples = sampler_.samples(step, rank_);
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      if (samples[i] >= data_.count()) {
+        throw Error("sample " + std::to_string(samples[i]) + " of " + std::to_string(data_.count()),
+                    data_.source, "the data set is shorter than the sampler was told");
+      }
+      into.labels[i] = data_.labels[static_cast<std::size_t>(samples[i])];
+    }
+    if (!samples.empty()) {
+      gather_u8(into.x, data_.rows.data(), data_.row_bytes, samples.data(), std::ssize(samples),
+                kScale, 0.0F);
+    }
+    return {.step = step,
+            .count = std::ssize(samples),
+            .global_count = sampler_.global_batch(step),
+            .slot = slot};
+  }
+
+ private:
+  const Dataset& data_;
+  Sampler sampler_;
+  int rank_;
+};
+
+}  // namespace
+
+int slots_needed(int workers, int prefetch) { return workers == 0 ? 1 : std::max(prefetch, 1) + 1; }
+
+struct Loader::Shared {
+  const Dataset& data;
+  SamplerOptions sampler;
+  LoaderOptions options;
+  std::vector<InputSlot> slots;
+  Assembler own;  // for next() when there are no threads
+
+  std::mutex mutex;
+  std::condition_variable filled, freed;
+  struct Filled {
+    bool ready = false;
+    Batch batch;
+    std::exception_ptr error;
+  };
+  std::vector<Filled> ready;  // per slot; step k uses slot (k - first) mod slots
+  std::int64_t next_to_fill;  // steps that a thread has taken up
+  std::int64_t next_to_give;  // steps that next() has given out
+  bool stop = false;
+  std::vector<std::thread> threads;
+
+  [[nodiscard]] std::int64_t end() const { return options.first_step + options.steps; }
+  [[nodiscard]] std::size_t slot_of(std::int64_t step) const {
+    return static_cast<std::size_t>(step - options.first_step) % slots.size();
+  }
+  void work();
+  Batch take();
+};
+
+Loader::Loader(const Dataset& data, const SamplerOptions& sampler, const LoaderOptions& options,
+               std::vector<InputSlot> slots)
+    : shared_(new Shared{.data = data,
+                         .sampler = sampler,
+                         .options = options,
+                         .slots = std::move(slots),
+                         .own = Assembler(data, sampler, options.rank),
+                         .mutex = {},
+                         .filled = {},
+                         .freed = {},
+                         .ready = {},
+                         .next_to_fill = options.first_step,
+                         .next_to_give = options.first_step,
+                         .threads = {}}) {
+  expects(std::ssize(shared_->slots) >= slots_needed(options.workers, options.prefetch),
+          "a loader is lent enough slots");
+  shared_->ready.resize(shared_->slots.size());
+  try {
+    for (int i = 0; i < options.workers; ++i) {
+      shared_->threads.emplace_back([shared = shared_.get()] { shared->work(); });
+    }
+  } catch (const std::system_error& error) {
+    if (shared_->threads.empty()) {
+      throw Error(std::string("cannot start a loader thread: ") + error.what(), "--loader-workers",
+                  "use --loader-workers 0, or raise the limit of processes (ulimit -u)");
+    }  // else: those that run do all the work
+  }
+}
+
+Loader::~Loader() {
+  {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->stop = true;
+  }
+  shared_->freed.notify_all();
+  for (std::thread& thread : shared_->threads) thread.join();
+}
+
+void Loader::Shared::work() {
+  Assembler assembler(data, sampler, options.rank);
+  std::unique_lock lock(mutex);
+  while (true) {
+    // One slot is in the consumer's hands: that of the step given out last.
+    const auto may_fill = [&] { return next_to_fill < next_to_give - 1 + std::ssize(slots); };
+    freed.wait(lock, [&] { return stop || next_to_fill == end() || may_fill(); });
+    if (stop || next_to_fill == end()) return;
+    const std::int64_t step = next_to_fill++;
+    const std::size_t slot = slot_of(step);
+    lock.unlock();
+    Filled result;
+    try {
+      result.batch = assembler.assemble(step, static_cast<int>(slot), slots[slot]);
+    } catch (...) {
+      result.error = std::current_exception();
+    }
+    result.ready = true;
+    lock.lock();
+    ready[slot] = result;
+    filled.notify_one();
+  }
+}
+
+Batch Loader::Shared::take() {
+  std::unique_lock lock(mutex);
+  Filled& entry = ready[slot_of(next_to_give)];
+  ++next_to_give;  // the slot given out before is free from here on
+  freed.notify_all();
+  filled.wait(lock, [&] { return entry.ready; });
+  entry.ready = false;
+  if (entry.error) std::rethrow_exception(entry.error);
+  return entry.batch;
+}
+
+Batch Loader::next() {
+  Shared& shared = *shared_;
+  expects(shared.next_to_give < shared.end(), "a loader is asked for as many steps as it was told");
+  if (!shared.threads.empty()) return shared.take();
+  const std::int64_t step = shared.next_to_give++;
+  return shared.own.assemble(step, 0, shared.slots[0]);
+}
+
+}  // namespace plimsoll::trainer

@@ -1,0 +1,58 @@
+// Batches of one rank, assembled ahead of time by threads of their own.
+//
+// The caller lends the slots that batches are written to (the executor's input buffers): with
+// loader threads one more than are held ready, since the last one given out is still in use.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "trainer/data/dataset.hpp"
+#include "trainer/data/sampler.hpp"
+
+namespace plimsoll::trainer {
+
+// Where a batch goes: rows as floats in [0, 1] (byte / 255) and labels, of the largest local batch.
+struct InputSlot {
+  float* x = nullptr;
+  std::int32_t* labels = nullptr;
+};
+
+struct Batch {
+  std::int64_t step = 0;
+  std::int64_t count = 0;         // samples of this rank, may be 0
+  std::int64_t global_count = 0;  // of all ranks
+  int slot = 0;
+};
+
+struct LoaderOptions {
+  int rank = 0;
+  int workers = 1;  // 0: next() assembles the batch itself
+  int prefetch = 2;
+  std::int64_t first_step = 0, steps = 0;
+};
+
+// How many slots a loader needs.
+[[nodiscard]] int slots_needed(int workers, int prefetch);
+
+class Loader {
+ public:
+  // `data` and the slots outlive the loader.
+  Loader(const Dataset& data, const SamplerOptions& sampler, const LoaderOptions& options,
+         std::vector<InputSlot> slots);
+  ~Loader();  // ends and joins its threads, whatever they are doing
+  Loader(const Loader&) = delete;
+  Loader& operator=(const Loader&) = delete;
+
+  // The next batch, in order of steps; the slot given out before is free for others from now on.
+  // What went wrong in a loader thread is thrown here.
+  [[nodiscard]] Batch next();
+
+ private:
+  struct Shared;
+  std::unique_ptr<Shared> shared_;
+};
+
+}  // namespace plimsoll::trainer

@@ -1,0 +1,77 @@
+// How a graph is run on one rank. An executor owns the memory of the network (weights, gradients,
+// activations, input slots) and knows nothing of other ranks or of what is trained.
+
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/record.hpp"
+#include "trainer/backend/backend.hpp"
+#include "trainer/data/loader.hpp"
+#include "trainer/execution/flat_layout.hpp"
+
+namespace plimsoll::trainer {
+
+// Told by backward() as it goes; what it does there happens on the same core.
+class BackwardListener {
+ public:
+  virtual ~BackwardListener() = default;
+  // All parameter gradients of this operator are final.
+  virtual void gradients_ready(int op) = 0;
+  // A kernel has ended and the next one has not begun.
+  virtual void between_kernels() = 0;
+};
+
+class Executor {
+ public:
+  virtual ~Executor() = default;
+
+  [[nodiscard]] virtual std::vector<InputSlot> slots() const = 0;
+  [[nodiscard]] virtual std::span<float> weights() = 0;    // as FlatLayout says
+  [[nodiscard]] virtual std::span<float> gradients() = 0;  // likewise; sums over the batch
+
+  // Runs the batch of a slot up to the losses and returns their sum; 0 for an empty batch.
+  [[nodiscard]] virtual double forward(int slot, std::int64_t batch) = 0;
+  // Afterwards the gradients hold the sums over this batch: zeros for an empty one.
+  virtual void backward(int slot, std::int64_t batch, BackwardListener& listener) = 0;
+  // Of the batch that went forward last: rows whose largest output is at their label.
+  [[nodiscard]] virtual std::int64_t correct(int slot, std::int64_t batch) const = 0;
+
+  // What the kernels of forward and backward count for a batch.
+  [[nodiscard]] virtual Flop flop(std::int64_t batch) const = 0;
+  // "fc1.forward" -> kernel chosen, for the largest batch.
+  [[nodiscard]] virtual std::map<std::string, std::string> implementations() const = 0;
+  [[nodiscard]] virtual std::vector<MemoryItem> memory() const = 0;
+};
+
+struct ExecutorOptions {
+  std::vector<std::int64_t> batches;  // local sizes that will come; zeros are ignored
+  int slots = 1;
+};
+
+// Operator by operator, each waited for. Kernels are made here, one set per batch size.
+[[nodiscard]] std::unique_ptr<Executor> make_eager_executor(const Graph& graph,
+                                                            const Backend& backend,
+                                                            const FlatLayout& layout,
+                                                            const ExecutorOptions& options);
+
+struct ExecutionMode {
+  const char* name;  // of Plan::execution
+  std::unique_ptr<Executor> (*make)(const Graph&, const Backend&, const FlatLayout&,
+                                    const ExecutorOptions&);
+};
+[[nodiscard]] std::span<const ExecutionMode> execution_modes();
+// Error (usage) that lists the known names when `name` is unknown.
+[[nodiscard]] const ExecutionMode& execution_mode(const std::string& name);
+
+// Uniform in +-sqrt(6 / fan_in) (He et al. 2015, for rectifiers), zero for vectors (biases).
+// Element i of parameter p depends on (seed, p, i) alone: all ranks of any world size start alike.
+void initialise(std::span<float> weights, const Graph& graph, const FlatLayout& layout,
+                std::uint64_t seed);
+
+}  // namespace plimsoll::trainer
