@@ -37,24 +37,26 @@ const config = {
     titleFontWeight: 600,
     symbolSize: 80,
     symbolStrokeWidth: 2,
+    symbolOpacity: 1,
     columnPadding: 14,
     labelLimit: 300,
   },
   text: {color: 'var(--text)', fontSize: 12},
   rule: {color: 'var(--muted)'},
   line: {strokeWidth: 2},
-  point: {size: 48, filled: true},
+  point: {size: 48, filled: true, opacity: 1},
   range: {category: colours},
 };
 
 // Vega-Lite sizes a single view by its container but not a facet: those say how many columns they
-// have and how much room their axes take.
+// have and how much room their axes take, once (shared) or in each column.
 function fitted(spec, width) {
-  const {columns, margin} = spec.usermeta ?? {};
+  const {columns, room, shared} = spec.usermeta ?? {};
   if (columns) {
     const shown = width < 560 ? 1 : columns;
     if (spec.columns) spec.columns = shown;
-    spec.spec.width = Math.max(120, Math.floor(width / shown - margin));
+    const axes = shared ? room + 20 * (shown - 1) : (room + 20) * shown - 20;
+    spec.spec.width = Math.max(120, Math.floor((width - axes - 12) / shown));
   }
   return spec;
 }

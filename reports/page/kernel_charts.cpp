@@ -194,8 +194,9 @@ void add_matmul_roofline(const Report& machine, std::vector<Chart>& out) {
       {"shape", nominal("running", "", running)},
       {"tooltip", tooltip({"shape", "type", "direction", "running", "measured", "of the roof"})}};
   Json layers = roof_layers(used, intensities, encoding, roof_names);
-  layers.push_back({{"mark", {{"type", "point"}, {"filled", false}, {"strokeWidth", 1.5}}},
-                    {"encoding", encoding}});
+  layers.push_back(
+      {{"mark", {{"type", "point"}, {"filled", false}, {"strokeWidth", 1.5}, {"size", 36}}},
+       {"encoding", encoding}});
   chart.spec = dumped(view(std::move(data), std::move(layers), 380));
   out.push_back(std::move(chart));
 }

@@ -51,6 +51,7 @@ Json curve_layers(const Json& encoding, const Json& dots) {
   interval["y2"] = {{"field", "high"}};
   Json line = encoding;
   line.erase("tooltip");
+  line["strokeDash"]["legend"] = nullptr;  // the legend shows the dots: colour and shape
   Json point = encoding;
   point.erase("strokeDash");
   point.update(dots);
@@ -122,7 +123,7 @@ void add_stream_bandwidth(const Report& machine, std::vector<Chart>& out) {
   chart.description =
       "Bytes counted as STREAM counts them (what the program asks for, not write-allocate "
       "traffic), "
-      "by working set over all cores in use. Dashed lines: caches as the system reports them.";
+      "by working set over all cores in use. Thick bars: 95 % interval of the median.";
   chart.table = {"stream-bandwidth",
                  "one kernel at one size",
                  {{"Cores", true},
@@ -179,7 +180,8 @@ void add_stream_bandwidth(const Report& machine, std::vector<Chart>& out) {
   Json layers = curve_layers(encoding, {{"shape", nominal("kernel", "", kernels)}});
   const int columns = facet_names.size() > 1 ? 2 : 1;
   chart.spec =
-      dumped(facets(std::move(data), "facet", facet_names, std::move(layers), columns, 280));
+      dumped(facets(std::move(data), {.field = "facet", .order = facet_names, .columns = columns},
+                    std::move(layers)));
   out.push_back(std::move(chart));
 }
 

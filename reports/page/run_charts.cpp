@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "reports/format/html_text.hpp"
@@ -53,9 +54,29 @@ std::vector<Named> labelled(const Reports& reports) {
   return out;
 }
 
+// Of each configuration the run with the most steps of loss.
+std::vector<const Report*> longest_runs(const Reports& reports) {
+  std::vector<const Report*> out;
+  std::map<std::string, std::size_t> place;
+  for (const Report& report : reports) {
+    const auto* run = std::get_if<Run>(&report.subject);
+    const Metric* loss = metric_named(report, "train.loss");
+    if (run == nullptr || loss == nullptr || loss->samples.empty()) continue;
+    const auto [found, fresh] = place.try_emplace(plan_label(run->plan), out.size());
+    if (fresh) {
+      out.push_back(&report);
+    } else if (metric_named(*out[found->second], "train.loss")->samples.size() <
+               loss->samples.size()) {
+      out[found->second] = &report;
+    }
+  }
+  return out;
+}
+
 // One dot a (configuration, resource): the same form answers limits and sensitivities.
 std::string dot_strip(Json data, const std::vector<std::string>& cells,
-                      const std::vector<std::string>& resources, const Json& x, const Json& tip) {
+                      const std::vector<std::string>& resources, const Json& x, const Json& tip,
+                      bool ringed) {
   const Json y = {
       {"field", "cell"},
       {"type", "nominal"},
@@ -68,14 +89,16 @@ std::string dot_strip(Json data, const std::vector<std::string>& cells,
   dots["shape"] = nominal("resource", "", resources);
   dots["tooltip"] = tip;
   Json layers = Json::array();
-  layers.push_back({{"transform", {{{"filter", "datum.binds"}}}},
-                    {"mark",
-                     {{"type", "point"},
-                      {"filled", false},
-                      {"size", 240},
-                      {"strokeWidth", 2},
-                      {"color", "var(--text)"}}},
-                    {"encoding", ring}});
+  if (!ringed) layers.push_back(zero_rule());
+  if (ringed)
+    layers.push_back({{"transform", {{{"filter", "datum.binds"}}}},
+                      {"mark",
+                       {{"type", "point"},
+                        {"filled", false},
+                        {"size", 240},
+                        {"strokeWidth", 2},
+                        {"color", "var(--text)"}}},
+                      {"encoding", ring}});
   layers.push_back({{"mark", {{"type", "point"}, {"size", 80}}}, {"encoding", dots}});
   return dumped(view(std::move(data), std::move(layers), 28 * static_cast<int>(cells.size())));
 }
@@ -88,20 +111,20 @@ void add_loss(const Reports& reports, std::vector<Chart>& out) {
   chart.title = "Does the loss fall, and the same way with more workers?";
   chart.description =
       "Loss of every step as it was trained, over the global batch. Runs of one workload and batch "
-      "should lie on one another whatever the number of workers. Long runs are thinned to 240 "
-      "points; the saved JSON has every step.";
+      "should lie on one another whatever the number of workers. Of several runs of one "
+      "configuration the longest is shown, thinned to 240 points; the saved JSON has every step.";
   chart.table = {"loss",
                  "loss at some steps",
                  {{"Run"}, {"Step", true}, {"Loss", true}, {"Test accuracy", true}},
                  {}};
   Json data = Json::array();
   std::vector<std::string> workloads, batches, workers;
-  for (const auto& [report, label] : labelled<Run>(reports)) {
+  for (const Report* report : longest_runs(reports)) {
     const Metric* loss = metric_named(*report, "train.loss");
-    if (loss == nullptr || loss->samples.empty()) continue;
     const Run& run = std::get<Run>(report->subject);
     add_once(workloads, run.plan.workload);
     add_once(batches, fmt::format("batch {}", run.plan.batch));
+    const std::string label = plan_label(run.plan);
     const std::string count = counted(static_cast<std::size_t>(run.plan.workers), "worker");
     add_once(workers, count);
     for (const std::size_t step : spread(loss->samples.size(), kMostDots)) {
@@ -136,9 +159,14 @@ void add_loss(const Reports& reports, std::vector<Chart>& out) {
                       {"strokeDash", nominal("workers", "", workers)},
                       {"detail", {{"field", "run"}}},
                       {"tooltip", tooltip({"run"})}}}});
-  Json spec = facets(std::move(data), "workload", workloads, std::move(layers),
-                     workloads.size() > 1 ? 2 : 1, 260);
-  spec["resolve"] = {{"scale", {{"x", "independent"}, {"y", "independent"}}}};
+  Json spec = facets(std::move(data),
+                     {.field = "workload",
+                      .order = workloads,
+                      .columns = workloads.size() > 1 ? 2 : 1,
+                      .height = 260,
+                      .room = 52,
+                      .shared = false},
+                     std::move(layers));
   chart.spec = dumped(spec);
   out.push_back(std::move(chart));
 }
@@ -180,7 +208,7 @@ void add_limits(const Reports& reports, std::vector<Chart>& out) {
   Json x = log_axis(rates, "rate", "samples per second");
   x["axis"]["format"] = "~s";
   chart.spec = dot_strip(std::move(data), cells, resources, x,
-                         tooltip({"cell", "resource", "samples per second"}));
+                         tooltip({"cell", "resource", "samples per second"}), true);
   out.push_back(std::move(chart));
 }
 
@@ -189,11 +217,11 @@ void add_sensitivity(const Reports& reports, std::vector<Chart>& out) {
   chart.id = "sensitivity";
   chart.title = "What would a faster part give?";
   chart.description =
-      "Elasticity of the predicted step time: -0.6 means that 1 % more of this input makes a step "
-      "0.6 % shorter. Near zero: do not buy it for this workload.";
+      "How much shorter the predicted step gets when one input alone becomes 10 % better (a rate "
+      "higher, a time shorter). Near zero: no reason to buy or tune it for this workload.";
   chart.table = {"sensitivity",
-                 "one input of one configuration",
-                 {{"Configuration"}, {"Input"}, {"Elasticity", true}, {"10 % more gives", true}},
+                 "one input of one configuration; elasticity: % of step time for 1 % more of it",
+                 {{"Configuration"}, {"Input"}, {"Elasticity", true}, {"10 % better gives", true}},
                  {}};
   Json data = Json::array();
   std::vector<std::string> cells, inputs;
@@ -202,22 +230,21 @@ void add_sensitivity(const Reports& reports, std::vector<Chart>& out) {
       if (!std::isfinite(item.elasticity)) continue;
       add_once(cells, label);
       add_once(inputs, item.input);
-      const std::string gain = signed_percent(std::pow(1.1, item.elasticity) - 1) + " step time";
+      const double change = std::pow(1.1, -std::fabs(item.elasticity)) - 1;
+      const std::string gain = signed_percent(change) + " step time";
       data.push_back({{"cell", label},
                       {"resource", item.input},
-                      {"elasticity", item.elasticity},
-                      {"10 percent more gives", gain},
+                      {"change", 100 * change},
+                      {"10 percent better gives", gain},
                       {"binds", false}});
       chart.table.rows.push_back(
           {label, item.input, fmt::format("{:+.3f}", item.elasticity), gain});
     }
   }
   if (data.empty()) return;
-  const Json x = {{"field", "elasticity"},
-                  {"type", "quantitative"},
-                  {"title", "change of step time in % for 1 % more"}};
+  const Json x = signed_axis("change", "step time when this input is 10 % better (%)");
   chart.spec = dot_strip(std::move(data), cells, inputs, x,
-                         tooltip({"cell", "resource", "10 percent more gives"}));
+                         tooltip({"cell", "resource", "10 percent better gives"}), false);
   out.push_back(std::move(chart));
 }
 

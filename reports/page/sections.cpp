@@ -49,6 +49,12 @@ std::string kind_word(Kind kind) {
   return "";
 }
 
+// "2026-01-15T10:50:00.000000Z" -> "2026-01-15 10:50 UTC"; anything else stays.
+std::string short_time(const std::string& created) {
+  if (created.size() < 17 || created[10] != 'T' || created.back() != 'Z') return created;
+  return created.substr(0, 10) + " " + created.substr(11, 5) + " UTC";
+}
+
 std::string figure_html(const Chart& chart, bool drawn) {
   const bool shown = drawn && !chart.spec.empty();
   std::string spec = chart.spec;
@@ -112,8 +118,8 @@ std::string header_section(const std::string& title, const Reports& reports,
       "<div class=\"tools\"><button type=\"button\" id=\"theme\">Theme: auto</button>"
       "<button type=\"button\" data-save=\"{}\">Save JSON</button>"
       "<button type=\"button\" id=\"print\">Print</button></div></div>\n",
-      escaped(title), escaped(env.cpu_model), counted(reports.size(), "report"), escaped(created),
-      ids);
+      escaped(title), escaped(env.cpu_model), counted(reports.size(), "report"),
+      escaped(short_time(created)), ids);
   out += fmt::format("<p class=\"verdict {}\" id=\"verdict\">{}", escaped(verdict.quality),
                      escaped(verdict.sentence));
   out += fmt::format(" <span class=\"word\">Quality of the measurements: {}.</span></p>\n",

@@ -124,6 +124,23 @@ Json nominal(const std::string& field, const std::string& title,
   return channel;
 }
 
+Json signed_axis(const std::string& field, const std::string& title) {
+  return {
+      {"field", field},
+      {"type", "quantitative"},
+      {"title", title},
+      {"axis",
+       {{"tickCount", 9}, {"labelExpr", "datum.value === 0 ? '0' : format(datum.value, '+~r')"}}}};
+}
+
+Json zero_rule() {
+  Json zero = Json::object();
+  zero["zero"] = 0;
+  return {{"data", {{"values", Json::array({zero})}}},
+          {"mark", {{"type", "rule"}, {"strokeWidth", 1.5}, {"color", "var(--axis)"}}},
+          {"encoding", {{"x", {{"field", "zero"}, {"type", "quantitative"}}}}}};
+}
+
 Json tooltip(const std::vector<std::string>& fields) {
   Json out = Json::array();
   for (const std::string& field : fields) out.push_back({{"field", field}, {"type", "nominal"}});
@@ -138,18 +155,21 @@ Json view(Json data, Json layers, int height) {
           {"layer", std::move(layers)}};
 }
 
-Json facets(Json data, const std::string& field, const std::vector<std::string>& order, Json layers,
-            int columns, int height) {
-  return {{"usermeta", {{"columns", columns}, {"margin", 74}}},
-          {"data", {{"values", std::move(data)}}},
-          {"facet",
-           {{"field", field},
-            {"type", "nominal"},
-            {"sort", order},
-            {"title", nullptr},
-            {"header", {{"labelFontWeight", 600}, {"labelAnchor", "start"}}}}},
-          {"columns", columns},
-          {"spec", {{"height", height}, {"layer", std::move(layers)}}}};
+Json facets(Json data, const Facets& how, Json layers) {
+  Json spec = {{"usermeta", {{"columns", how.columns}, {"room", how.room}, {"shared", how.shared}}},
+               {"data", {{"values", std::move(data)}}},
+               {"facet",
+                {{"field", how.field},
+                 {"type", "nominal"},
+                 {"sort", how.order},
+                 {"title", nullptr},
+                 {"header", {{"labelFontWeight", 600}, {"labelAnchor", "start"}}}}},
+               {"columns", how.columns},
+               {"spec", {{"height", how.height}, {"layer", std::move(layers)}}}};
+  if (!how.shared) {
+    spec["resolve"] = {{"scale", {{"x", "independent"}, {"y", "independent"}}}};
+  }
+  return spec;
 }
 
 std::string dumped(const Json& spec) {

@@ -37,12 +37,21 @@ struct Range {
 // A nominal channel (colour, shape, strokeDash) whose entries keep the given order; title "" hides.
 [[nodiscard]] Json nominal(const std::string& field, const std::string& title,
                            const std::vector<std::string>& order);
+// An axis in percent with a sign, zero without.
+[[nodiscard]] Json signed_axis(const std::string& field, const std::string& title);
+[[nodiscard]] Json zero_rule();
 [[nodiscard]] Json tooltip(const std::vector<std::string>& fields);  // field names are the labels
 [[nodiscard]] Json view(Json data, Json layers, int height);
-// Facets of `layers` by `field`, at most `columns` beside one another; charts.js fits the width.
-[[nodiscard]] Json facets(Json data, const std::string& field,
-                          const std::vector<std::string>& order, Json layers, int columns,
-                          int height);
+// Facets of `layers` by `field`, at most `columns` beside one another, on one scale (shared) or
+// each on its own. charts.js fits the width; `room` is what the labels of a vertical axis take
+// (pixels).
+struct Facets {
+  std::string field;
+  std::vector<std::string> order;
+  int columns = 1, height = 280, room = 62;
+  bool shared = true;
+};
+[[nodiscard]] Json facets(Json data, const Facets& how, Json layers);
 [[nodiscard]] std::string dumped(const Json& spec);
 
 // Appends unless it is there.

@@ -190,10 +190,7 @@ void add_step_errors(const Reports& reports, std::vector<Chart>& out) {
          cell.inside ? "inside the interval" : "outside"});
   }
   const Json y = rows_axis(labels_of(steps));
-  const Json x = {{"field", "error"},
-                  {"type", "quantitative"},
-                  {"title", "error (%)"},
-                  {"axis", {{"format", "+~r"}}}};
+  const Json x = signed_axis("error", "error (%)");
   Json band_x = x;
   band_x["field"] = "low";
   Json layers = Json::array();
@@ -204,9 +201,7 @@ void add_step_errors(const Reports& reports, std::vector<Chart>& out) {
                       {"x", band_x},
                       {"x2", {{"field", "high"}}},
                       {"tooltip", tooltip({"cell", "same run twice"})}}}});
-  layers.push_back({{"data", {{"values", {{{"zero", 0}}}}}},
-                    {"mark", {{"type", "rule"}, {"strokeWidth", 1.5}, {"color", "var(--axis)"}}},
-                    {"encoding", {{"x", {{"field", "zero"}, {"type", "quantitative"}}}}}});
+  layers.push_back(zero_rule());
   layers.push_back({{"mark", {{"type", "point"}, {"size", 80}}},
                     {"encoding",
                      {{"y", y},
@@ -253,13 +248,15 @@ Json phase_layers(const Json& y) {
   for (const PhaseField& phase : kPhases) {
     if (phase.seconds != &Phases::communication_hidden) names.emplace_back(phase.text);
   }
-  Json x = {
-      {"field", "from"}, {"type", "quantitative"}, {"title", "share of the measured step (%)"}};
+  Json x = {{"field", "from"},
+            {"type", "quantitative"},
+            {"title", "share of the measured step (%)"},
+            {"axis", {{"tickCount", 8}}}};
   const Json tip = tooltip({"cell", "side", "phase", "time", "share"});
   Json color = nominal("phase", "", names);
   color["scale"]["range"] = {"var(--series-5)", "var(--series-8)", "var(--series-6)",
                              "var(--series-1)", "var(--series-2)", "var(--series-3)",
-                             "var(--line)"};
+                             "var(--series-7)"};
   Json layers = Json::array();
   layers.push_back(
       {{"mark", {{"type", "bar"}, {"height", 15}, {"stroke", "var(--ground)"}, {"strokeWidth", 1}}},
@@ -323,7 +320,10 @@ void add_step_phases(const Reports& reports, std::vector<Chart>& out) {
             {"sort", {"predicted", "measured"}},
             {"title", nullptr},
             {"axis", {{"ticks", false}, {"domain", false}}}};
-  Json spec = facets(std::move(data), "cell", labels_of(steps), phase_layers(y), 1, 40);
+  Json spec = facets(std::move(data),
+                     {.field = "cell", .order = labels_of(steps), .height = 40, .room = 70},
+                     phase_layers(y));
+  spec["spacing"] = 10;
   out.push_back(std::move(chart));
   out.back().spec = dumped(spec);
 }
