@@ -66,7 +66,8 @@ class Backend {
                                                      const Operands& operands) const = 0;
 };
 
-// The CPU backend on oneDNN: f32. `threads` is the OpenMP team of the thread that executes.
+// The CPU backend on oneDNN: f32, and bf16 for linear layers. `threads` is the OpenMP team of the
+// thread that executes.
 [[nodiscard]] std::unique_ptr<Backend> make_cpu_backend(int threads);
 
 // w -= lr * v with v = momentum * v + g * gradient_scale, element-wise over flat buffers.

@@ -71,11 +71,13 @@ const Shape& Request::y_shape() const { return shape_of(graph, op.output); }
 std::int64_t Request::x_elements() const { return operands.batch * elements(x_shape()); }
 std::int64_t Request::y_elements() const { return operands.batch * elements(y_shape()); }
 
-float* Request::need(const View& view, std::int64_t count, const char* name) const {
-  const std::string operand = std::string(name) + " of operator '" + op.name + "' (" + kind_of(op) +
-                              ", " + to_string(direction) + ")";
-  if (view.dtype != DType::f32) {
-    throw Error(operand + " is " + to_string(view.dtype) + ", and the CPU backend computes in f32",
+View Request::need(const View& view, std::int64_t count, const std::string& name,
+                   DType dtype) const {
+  const std::string operand =
+      name + " of operator '" + op.name + "' (" + kind_of(op) + ", " + to_string(direction) + ")";
+  if (view.dtype != dtype) {
+    throw Error(operand + " is " + to_string(view.dtype) + ", and the CPU backend needs it in " +
+                    to_string(dtype),
                 kWhere, "use --dtype f32 with --device cpu");
   }
   if (view.data == nullptr || view.elements < count) {
@@ -83,21 +85,27 @@ float* Request::need(const View& view, std::int64_t count, const char* name) con
                     " elements and needs " + std::to_string(count),
                 kWhere, "give every operand that the direction reads or writes its whole buffer");
   }
-  return static_cast<float*>(view.data);
+  return view;
 }
 
+View Request::need_weight(std::size_t index, DType dtype) const {
+  return need(index < operands.w.size() ? operands.w[index] : View{.dtype = dtype},
+              elements(op.parameters[index].shape), "w[" + std::to_string(index) + "]", dtype);
+}
+
+View Request::need_gradient(std::size_t index, DType dtype) const {
+  return need(index < operands.dw.size() ? operands.dw[index] : View{.dtype = dtype},
+              elements(op.parameters[index].shape), "dw[" + std::to_string(index) + "]", dtype);
+}
+
+float* Request::need(const View& view, std::int64_t count, const std::string& name) const {
+  return static_cast<float*>(need(view, count, name, DType::f32).data);
+}
 float* Request::need_weight(std::size_t index) const {
-  const View none;
-  const std::string name = "w[" + std::to_string(index) + "]";
-  return need(index < operands.w.size() ? operands.w[index] : none,
-              elements(op.parameters[index].shape), name.c_str());
+  return static_cast<float*>(need_weight(index, DType::f32).data);
 }
-
 float* Request::need_gradient(std::size_t index) const {
-  const View none;
-  const std::string name = "dw[" + std::to_string(index) + "]";
-  return need(index < operands.dw.size() ? operands.dw[index] : none,
-              elements(op.parameters[index].shape), name.c_str());
+  return static_cast<float*>(need_gradient(index, DType::f32).data);
 }
 
 }  // namespace cpu

@@ -3,8 +3,12 @@
 // Why matmul and not inner_product: on plain layouts inner_product falls back to a GEMM that is up
 // to 25 % slower at small batches, and with blocked weights the reorder costs more than it gains.
 // The bias gradient is a matmul with a row of ones: oneDNN's own reduction is its reference loop.
+//
+// Data types: f32, or bf16 for x, w, y and their gradients alike; the bias and the gradients of
+// parameters may be f32 beside bf16. Sums are f32 inside in any case.
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "trainer/backend/cpu/operators.hpp"
@@ -12,73 +16,96 @@
 namespace plimsoll::trainer::cpu {
 namespace {
 
-struct Matmul {
-  Desc src, weights, dst;
+// A two-dimensional operand: logical shape, how it lies in memory, and where.
+struct Matrix {
+  View view;
+  std::int64_t rows, columns;
+  Tag tag = Tag::ab;
+
+  [[nodiscard]] Desc desc() const { return plain({rows, columns}, view.dtype, tag); }
 };
 
-void add_matmul(Sequence& sequence, const Device& device, const Matmul& shape, float* src,
-                float* weights, float* dst, float* bias = nullptr) {
-  const Desc bias_row = f32({1, shape.dst.dims()[1]}, Tag::ab);
-  const auto operation = bias != nullptr
-                             ? dnnl::matmul::desc(shape.src, shape.weights, bias_row, shape.dst)
-                             : dnnl::matmul::desc(shape.src, shape.weights, shape.dst);
+void add_matmul(Sequence& sequence, const Device& device, const Matrix& src, const Matrix& weights,
+                const Matrix& dst, const Matrix* bias = nullptr) {
+  const auto operation =
+      bias != nullptr ? dnnl::matmul::desc(src.desc(), weights.desc(), bias->desc(), dst.desc())
+                      : dnnl::matmul::desc(src.desc(), weights.desc(), dst.desc());
   const dnnl::matmul::primitive_desc chosen(operation, own_scratchpad(), device.engine);
-  Sequence::Arguments arguments{{DNNL_ARG_SRC, sequence.wrap(shape.src, src)},
-                                {DNNL_ARG_WEIGHTS, sequence.wrap(shape.weights, weights)},
-                                {DNNL_ARG_DST, sequence.wrap(shape.dst, dst)}};
-  if (bias != nullptr) arguments.emplace_back(DNNL_ARG_BIAS, sequence.wrap(bias_row, bias));
+  const auto wrap = [&](const Matrix& m) { return sequence.wrap(m.desc(), m.view.data); };
+  Sequence::Arguments arguments{
+      {DNNL_ARG_SRC, wrap(src)}, {DNNL_ARG_WEIGHTS, wrap(weights)}, {DNNL_ARG_DST, wrap(dst)}};
+  if (bias != nullptr) arguments.emplace_back(DNNL_ARG_BIAS, wrap(*bias));
   sequence.add<dnnl::matmul>(chosen, std::move(arguments));
 }
 
-// Multiply-adds of the product, one addition per output for the bias; every operand once.
-Cost cost(const Matmul& shape, bool bias, double outputs, double bias_elements) {
-  const double multiply_adds = elements_of(shape.dst) * static_cast<double>(shape.src.dims()[1]);
-  const double moved = elements_of(shape.src) + elements_of(shape.weights) + elements_of(shape.dst);
-  return {Flop(2 * multiply_adds + (bias ? outputs : 0)),
-          Bytes(sizeof(float) * (moved + (bias ? bias_elements : 0)))};
+// A row of ones that the kernel keeps: multiplied by a matrix it sums the columns.
+Matrix ones(Sequence& sequence, std::int64_t columns, DType dtype) {
+  Matrix row{.view = {.data = nullptr, .elements = columns, .dtype = dtype},
+             .rows = 1,
+             .columns = columns};
+  const dnnl::memory memory = sequence.own(row.desc());
+  sequence.keep(memory);
+  row.view.data = memory.get_data_handle();
+  if (dtype == DType::f32) {
+    std::fill_n(static_cast<float*>(row.view.data), columns, 1.0F);
+  } else {
+    constexpr std::uint16_t kOne = 0x3F80;  // the upper half of 1.0F
+    std::fill_n(static_cast<std::uint16_t*>(row.view.data), columns, kOne);
+  }
+  return row;
+}
+
+// Multiply-adds of the product, one addition an output for the bias; every operand once.
+Cost cost(const Matrix& src, const Matrix& weights, const Matrix& dst, double outputs,
+          const Matrix* bias) {
+  const auto moved = [](const Matrix& m) { return static_cast<double>(m.desc().get_size()); };
+  const double multiply_adds = elements_of(dst.desc()) * static_cast<double>(src.columns);
+  return {Flop(2 * multiply_adds + (bias != nullptr ? outputs : 0)),
+          Bytes(moved(src) + moved(weights) + moved(dst) + (bias != nullptr ? moved(*bias) : 0))};
 }
 
 }  // namespace
 
-KernelPtr make_linear(const Request& request, const Linear& linear) {
-  const Operands& operands = request.operands;
-  const std::int64_t m = request.y_elements() / linear.out_features;
+KernelPtr make_linear(const Request& r, const Linear& linear) {
+  const Operands& o = r.operands;
   const std::int64_t n = linear.out_features, k = linear.in_features;
-  auto sequence = std::make_unique<Sequence>(request.device);
+  const std::int64_t m = r.y_elements() / n;
   const auto outputs = static_cast<double>(m * n);
-  const auto add = [&](const Matmul& shape, float* src, float* weights, float* dst,
-                       float* bias = nullptr) {
-    add_matmul(*sequence, request.device, shape, src, weights, dst, bias);
-  };
+  auto sequence = std::make_unique<Sequence>(r.device);
 
-  switch (request.direction) {
+  switch (r.direction) {
     case Direction::forward: {
-      const Matmul product{f32({m, k}, Tag::ab), f32({k, n}, Tag::ba), f32({m, n}, Tag::ab)};
-      add(product, request.need(operands.x, m * k, "x"), request.need_weight(0),
-          request.need(operands.y, m * n, "y"), linear.bias ? request.need_weight(1) : nullptr);
-      sequence->count(cost(product, linear.bias, outputs, static_cast<double>(n)));
+      const Matrix x{r.need(o.x, m * k, "x", o.x.dtype), m, k};
+      const Matrix w{r.need_weight(0, o.x.dtype), k, n, Tag::ba};
+      const Matrix y{r.need(o.y, m * n, "y", o.x.dtype), m, n};
+      Matrix bias{{}, 1, n};
+      if (linear.bias) bias.view = r.need_weight(1, r.type_of(o.w, 1));
+      const Matrix* const added = linear.bias ? &bias : nullptr;
+      add_matmul(*sequence, r.device, x, w, y, added);
+      sequence->count(cost(x, w, y, outputs, added));
       break;
     }
     case Direction::backward_data: {
-      const Matmul product{f32({m, n}, Tag::ab), f32({n, k}, Tag::ab), f32({m, k}, Tag::ab)};
-      add(product, request.need(operands.dy, m * n, "dy"), request.need_weight(0),
-          request.need(operands.dx, m * k, "dx"));
-      sequence->count(cost(product, false, 0, 0));
+      const Matrix dy{r.need(o.dy, m * n, "dy", o.dy.dtype), m, n};
+      const Matrix w{r.need_weight(0, o.dy.dtype), n, k};
+      const Matrix dx{r.need(o.dx, m * k, "dx", o.dy.dtype), m, k};
+      add_matmul(*sequence, r.device, dy, w, dx);
+      sequence->count(cost(dy, w, dx, outputs, nullptr));
       break;
     }
     case Direction::backward_weights: {
-      const Matmul product{f32({n, m}, Tag::ba), f32({m, k}, Tag::ab), f32({n, k}, Tag::ab)};
-      float* const dy = request.need(operands.dy, m * n, "dy");
-      add(product, dy, request.need(operands.x, m * k, "x"), request.need_gradient(0));
+      const View gradient = r.need(o.dy, m * n, "dy", o.x.dtype);
+      const Matrix dy{gradient, n, m, Tag::ba};
+      const Matrix x{r.need(o.x, m * k, "x", o.x.dtype), m, k};
+      const Matrix dw{r.need_gradient(0, r.type_of(o.dw, 0)), n, k};
+      Matrix db{{}, 1, n};
+      if (linear.bias) db.view = r.need_gradient(1, r.type_of(o.dw, 1));
+      add_matmul(*sequence, r.device, dy, x, dw);
       if (linear.bias) {
-        const Matmul sums{f32({1, m}, Tag::ab), f32({m, n}, Tag::ab), f32({1, n}, Tag::ab)};
-        const dnnl::memory ones = sequence->own(sums.src);
-        auto* const one = static_cast<float*>(ones.get_data_handle());
-        std::fill_n(one, m, 1.0F);
-        sequence->keep(ones);
-        add(sums, one, dy, request.need_gradient(1));
+        const Matrix rows{gradient, m, n};
+        add_matmul(*sequence, r.device, ones(*sequence, m, o.x.dtype), rows, db);
       }
-      sequence->count(cost(product, linear.bias, outputs, static_cast<double>(n)));
+      sequence->count(cost(dy, x, dw, outputs, linear.bias ? &db : nullptr));
       break;
     }
   }

@@ -23,11 +23,20 @@ struct Request {
   [[nodiscard]] std::int64_t x_elements() const;  // of the batch
   [[nodiscard]] std::int64_t y_elements() const;
 
-  // The pointer of an operand that this direction needs. Error naming the operator and the operand
-  // when it is null, short, or of a type that the CPU backend does not compute in.
-  [[nodiscard]] float* need(const View& view, std::int64_t elements, const char* name) const;
-  [[nodiscard]] float* need_weight(std::size_t index) const;    // operands.w
-  [[nodiscard]] float* need_gradient(std::size_t index) const;  // operands.dw
+  // An operand that this direction needs, of this type. Error naming the operator and the operand
+  // when it is null, short, or of another type.
+  [[nodiscard]] View need(const View& view, std::int64_t elements, const std::string& name,
+                          DType dtype) const;
+  [[nodiscard]] View need_weight(std::size_t index, DType dtype) const;    // operands.w
+  [[nodiscard]] View need_gradient(std::size_t index, DType dtype) const;  // operands.dw
+  // The same for operators that compute in f32 only.
+  [[nodiscard]] float* need(const View& view, std::int64_t elements, const std::string& name) const;
+  [[nodiscard]] float* need_weight(std::size_t index) const;
+  [[nodiscard]] float* need_gradient(std::size_t index) const;
+  // Type of views[index]; f32 where there is none (need() then says what is missing).
+  [[nodiscard]] static DType type_of(const std::vector<View>& views, std::size_t index) {
+    return index < views.size() ? views[index].dtype : DType::f32;
+  }
 };
 
 using KernelPtr = std::unique_ptr<Kernel>;

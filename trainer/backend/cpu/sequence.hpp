@@ -24,7 +24,11 @@ struct Device {
   int threads;
 };
 
-inline Desc f32(const Dims& dims, Tag tag) { return {dims, dnnl::memory::data_type::f32, tag}; }
+inline Desc plain(const Dims& dims, DType dtype, Tag tag) {
+  using Type = dnnl::memory::data_type;
+  return {dims, dtype == DType::bf16 ? Type::bf16 : Type::f32, tag};
+}
+inline Desc f32(const Dims& dims, Tag tag) { return plain(dims, DType::f32, tag); }
 [[nodiscard]] double elements_of(const Desc& desc);  // logical: without the padding of a layout
 
 // Attributes that every primitive of ours is made with: the scratchpad is the kernel's.
