@@ -10,9 +10,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,8 +68,9 @@ enum class Level { quick, standard, full };
 
 struct ProbeOptions {
   Level level = Level::standard;
-  std::vector<int> cpus;            // usable CPU ids; benchmarks pin to these
-  std::string directory;            // where storage probes may make their file
+  std::vector<int> cpus;  // usable CPU ids, one of each core first; benchmarks pin to these
+  int cores = 1;          // cpus[0 .. cores) are different cores, no more than the quota grants
+  std::string directory;  // where storage probes may make their file
   std::vector<std::int64_t> sizes;  // working sets in bytes that the user asked for, or empty
 };
 
@@ -76,11 +79,20 @@ struct ProbeOptions {
 struct Case {
   std::size_t metric = 0;  // index into ProbeInfo::metrics
   Params params;
-  std::function<std::unique_ptr<Subject>()> make;  // may throw Error: status failed with its text
+  // May throw Error: status failed with its text; or NotApplicable: skipped for its reason.
+  std::function<std::unique_ptr<Subject>()> make;
   std::string skip;  // not empty: the case is skipped for this reason and never made
   // Cases of one group are interleaved and their subjects live at the same time; groups run one
   // after the other, so that large buffers do not add up.
   int group = 0;
+  // Tighter than the metric's range, where this case knows better (cores x FLOP a cycle x clock).
+  double at_most = std::numeric_limits<double>::infinity();
+};
+
+// Found out only while making the subject: this machine does not offer what the case asks for.
+class NotApplicable : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
 };
 
 // Runs `operation` that often between two reads of the steady clock.

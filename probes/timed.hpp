@@ -3,19 +3,18 @@
 
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 
+#include "core/system/clock.hpp"
 #include "core/units.hpp"
 
 namespace plimsoll::probes {
 
 template <class Operation>
 Seconds timed(std::int64_t operations, Operation&& operation) {
-  const auto begin = std::chrono::steady_clock::now();
+  const Seconds begin = sys::now();
   for (std::int64_t i = 0; i < operations; ++i) operation();
-  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-  return Seconds(spent.count());
+  return sys::now() - begin;
 }
 
 }  // namespace plimsoll::probes

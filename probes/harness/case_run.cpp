@@ -2,6 +2,8 @@
 
 #include "probes/harness/case_run.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <exception>
@@ -23,12 +25,7 @@ std::string text_of(const ParamValue& value) {
     std::string operator()(const std::string& text) const { return text; }
     std::string operator()(std::int64_t number) const { return std::to_string(number); }
     std::string operator()(bool flag) const { return flag ? "true" : "false"; }
-    std::string operator()(double number) const {
-      std::string text = std::to_string(number);
-      text.erase(text.find_last_not_of('0') + 1);
-      if (text.back() == '.') text.pop_back();
-      return text;
-    }
+    std::string operator()(double number) const { return fmt::format("{}", number); }
   };
   return std::visit(Text{}, value);
 }
@@ -97,6 +94,9 @@ bool CaseRun::prepare(Seconds sample_time) {
   if (over_) return false;
   try {
     subject_ = spec_.make();
+  } catch (const NotApplicable& reason) {
+    skip("not_applicable", reason.what());
+    return false;
   } catch (const std::exception& error) {
     fail("error", error.what());
     return false;
@@ -118,7 +118,7 @@ bool CaseRun::prepare(Seconds sample_time) {
         return true;
       }
     } else if (++useless > kMostUselessTimes || operations_ >= kMostOperations) {
-      fail("unusable_time", "a run took " + std::to_string(time->value()) + " s");
+      fail("unusable_time", fmt::format("a run took {} s", time->value()));
       return false;
     }
     operations_ *= static_cast<std::int64_t>(std::clamp(growth, 2.0, 10.0));
@@ -152,9 +152,9 @@ void CaseRun::take(Seconds time, Seconds elapsed, const StoppingRule& rule) {
     ++dropped_;
     const auto kept = static_cast<std::int64_t>(times_.size());
     if (dropped_ > std::max(kMostUselessTimes, (kept + dropped_) / 5)) {
-      fail("unusable_time", std::to_string(dropped_) + " of " + std::to_string(kept + dropped_) +
-                                " samples were not finite and positive; the last was " +
-                                std::to_string(time.value()) + " s");
+      fail("unusable_time",
+           fmt::format("{} of {} samples were not finite and positive; the last was {} s", dropped_,
+                       kept + dropped_, time.value()));
     }
     return;
   }
@@ -206,10 +206,11 @@ void CaseRun::summarise() {
 }
 
 void CaseRun::judge_range() {
-  if (*metric_.value >= info_.at_least && *metric_.value <= info_.at_most) return;
+  const double at_most = std::min(info_.at_most, spec_.at_most);
+  if (*metric_.value >= info_.at_least && *metric_.value <= at_most) return;
   metric_.status = Status::implausible;
-  metric_.reason = "range: outside the plausible " + std::to_string(info_.at_least) + " to " +
-                   std::to_string(info_.at_most) + " " + std::string(info_.unit);
+  metric_.reason = fmt::format("range: {:g} {} is outside the plausible {:g} to {:g}",
+                               *metric_.value, info_.unit, info_.at_least, at_most);
 }
 
 Metric CaseRun::metric() const {

@@ -6,10 +6,12 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <random>
 #include <string>
+#include <utility>
+
+#include "core/system/clock.hpp"
 
 namespace plimsoll::probes {
 namespace {
@@ -65,8 +67,7 @@ std::map<std::string, Seconds> one_round(const std::vector<CaseRun*>& order,
 
 void run_rounds(const std::vector<CaseRun*>& cases, const Effort& effort, const GroupTime& time,
                 std::uint64_t seed) {
-  using Clock = std::chrono::steady_clock;
-  const auto begin = Clock::now();
+  const Seconds begin = sys::now();
   std::mt19937_64 random(seed);
   StoppingRule rule = effort.rule;
   rule.max_time = time.budget;
@@ -78,8 +79,7 @@ void run_rounds(const std::vector<CaseRun*>& cases, const Effort& effort, const 
     const std::map<std::string, Seconds> times = one_round(order, time.out_of_time);
     if (round == 0) continue;
     // Time is up only once there are enough rounds for an interval.
-    const std::chrono::duration<double> spent = Clock::now() - begin;
-    const Seconds elapsed = round < effort.least_rounds ? Seconds(0) : Seconds(spent.count());
+    const Seconds elapsed = round < effort.least_rounds ? Seconds(0) : sys::now() - begin;
     for (CaseRun* run : order) {
       const auto found = times.find(run->name());
       if (found != times.end() && !run->over()) run->take(found->second, elapsed, rule);

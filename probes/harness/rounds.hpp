@@ -3,23 +3,15 @@
 
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <vector>
 
-#include "core/stopping.hpp"
 #include "core/units.hpp"
 #include "probes/harness/case_run.hpp"
+#include "probes/harness/effort.hpp"
 
 namespace plimsoll::probes {
-
-// How much is enough, by level.
-struct Effort {
-  Seconds sample_time{5e-3};
-  Seconds budget{12};             // of the whole probe
-  StoppingRule rule;              // its max_time is set for each group
-  std::int64_t least_rounds = 6;  // even where time is up: fewer give no 95 % interval
-  bool warm_up = true;            // drop the first round
-};
 
 struct GroupTime {
   Seconds budget;                     // time for rounds, from now
