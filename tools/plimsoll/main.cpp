@@ -14,7 +14,9 @@
 namespace plimsoll::tools {
 namespace {
 
-constexpr void (*kSubcommands[])(CLI::App&, Context&) = {};
+constexpr void (*kSubcommands[])(CLI::App&, Context&) = {
+    add_doctor,
+};
 
 constexpr const char* kExamples =
     "plimsoll draws the line that says how deep a training machine may be loaded.\n"
