@@ -119,10 +119,13 @@ void write_stdout(std::string_view text) {
 
 // Where the bytes must really go: symbolic links followed as far as they lead.
 std::string real_target(const std::string& path) {
+  constexpr int kMostLinks = 40;  // as the kernel's own limit
+  std::filesystem::path target = path;
   std::error_code error;
-  if (!std::filesystem::is_symlink(path, error)) return path;
-  const auto target = std::filesystem::weakly_canonical(path, error);
-  return error ? path : target.string();
+  for (int i = 0; i < kMostLinks && std::filesystem::is_symlink(target, error); ++i) {
+    target = target.parent_path() / std::filesystem::read_symlink(target, error);
+  }
+  return target.string();
 }
 
 void write_directly(std::string_view text, const std::string& path) {

@@ -131,11 +131,7 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
       throw Error(fmt::format("\"{}\" is not a number in JSON", word), document_.place(begin),
                   "write the file with a program that leaves out missing values");
     }
-    if (said.find("ill-formed UTF-8") != std::string::npos) {
-      throw Error(fmt::format("byte 0x{:02x} is not valid UTF-8",
-                              static_cast<unsigned char>(text[std::min(offset, text.size() - 1)])),
-                  document_.place(offset), "convert the file to UTF-8 (iconv)");
-    }
+    if (said.find("ill-formed UTF-8") != std::string::npos) not_utf8(offset);
     throw Error("not JSON: " + reason_in(said), document_.place(offset),
                 "check that this is the whole, unedited file");
   }
@@ -196,6 +192,18 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
   [[noreturn]] void out_of_range(std::size_t begin, std::string_view token) const {
     throw Error(fmt::format("number {} is out of the range of a double", token),
                 document_.place(begin), "check the program that wrote it");
+  }
+  // The lexer stops at the byte that should have continued a character: show the one before it.
+  [[noreturn]] void not_utf8(std::size_t offset) const {
+    const std::string_view text = document_.text;
+    const auto is_ascii = [&](std::size_t at) {
+      return static_cast<unsigned char>(text[at]) < 0x80U;
+    };
+    offset = std::min(offset, text.size() - 1);
+    if (is_ascii(offset) && offset > 0 && !is_ascii(offset - 1)) --offset;
+    throw Error(
+        fmt::format("byte 0x{:02x} is not valid UTF-8", static_cast<unsigned char>(text[offset])),
+        document_.place(offset), "convert the file to UTF-8 (iconv)");
   }
   static std::string printable(const std::string& text) {
     return text.size() <= 60 ? text : text.substr(0, 60) + "...";
