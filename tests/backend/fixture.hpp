@@ -1,0 +1,64 @@
+// One operator with random operands of its own, as the tests of the backend need them.
+
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "trainer/backend/backend.hpp"
+
+namespace plimsoll::trainer::test {
+
+// Floats behind a view, off the vector alignment by `shift` elements.
+class Storage {
+ public:
+  Storage(std::int64_t elements, std::uint64_t seed, std::int64_t shift = 0);
+  [[nodiscard]] View view();
+  float* data() { return values_.data() + shift_; }
+
+ private:
+  std::vector<float> values_;
+  std::int64_t shift_;
+};
+
+struct Shaped {
+  std::string name;  // for messages
+  Graph graph;       // its last operator is the one under test
+};
+
+// Small odd shapes of every kind of operator.
+[[nodiscard]] std::vector<Shaped> shapes();
+[[nodiscard]] Shaped linear(std::int64_t in, std::int64_t out, bool bias = true);
+[[nodiscard]] Shaped convolution(std::int64_t side, std::int64_t in, Convolution attributes);
+
+class Fixture {
+ public:
+  Fixture(const Graph& graph, std::int64_t batch, std::uint64_t seed = 1, std::int64_t shift = 0);
+
+  [[nodiscard]] const Op& op() const { return graph_.ops.back(); }
+  [[nodiscard]] const Graph& graph() const { return graph_; }
+  [[nodiscard]] std::unique_ptr<Kernel> make(const Backend& backend, Direction direction);
+
+  // Outputs that another direction needs: y for relu, the workspace for pooling.
+  void run_forward(const Backend& backend);
+
+  Operands operands;
+
+ private:
+  Storage& add(std::int64_t elements);
+
+  const Graph& graph_;
+  std::uint64_t seed_;
+  std::int64_t shift_;
+  std::vector<std::unique_ptr<Storage>> storage_;
+  std::vector<std::int32_t> labels_;
+  std::vector<std::byte> workspace_;
+};
+
+inline constexpr Direction kDirections[] = {Direction::forward, Direction::backward_data,
+                                            Direction::backward_weights};
+
+}  // namespace plimsoll::trainer::test

@@ -1,0 +1,175 @@
+// Every operator and direction against its definition in double precision, element by element.
+
+#include <set>
+
+#include "probes/kernel/oracle.hpp"
+#include "tests/backend/fixture.hpp"
+#include "tests/catch.hpp"
+
+namespace plimsoll::trainer::test {
+namespace {
+
+// How many outputs differ from the oracle's; all were NaN before.
+std::int64_t wrong_outputs(Fixture& fixture, const Backend& backend, Direction direction) {
+  fixture.run_forward(backend);
+  const auto kernel = fixture.make(backend, direction);
+  const probes::Oracle oracle(fixture.graph(), fixture.op(), direction, fixture.operands);
+  for (std::int64_t i = 0; i < oracle.outputs(); ++i) oracle.poison(i);
+  kernel->execute();
+  std::int64_t wrong = 0;
+  for (std::int64_t i = 0; i < oracle.outputs(); ++i) wrong += oracle.agrees(i) ? 0 : 1;
+  return wrong;
+}
+
+bool does_something(const Op& op, Direction direction) {
+  return direction != Direction::backward_weights || !op.parameters.empty();
+}
+
+TEST_CASE("every operator does in every direction what its definition says") {
+  const int threads = GENERATE(1, 2);
+  const std::int64_t batch = GENERATE(1, 3, 37);
+  const std::int64_t shift = GENERATE(0, 1);  // off the vector alignment
+  const auto backend = make_cpu_backend(threads);
+  for (const Shaped& shaped : shapes()) {
+    for (const Direction direction : kDirections) {
+      Fixture fixture(shaped.graph, batch, 1, shift);
+      if (!does_something(fixture.op(), direction)) continue;
+      INFO(shaped.name << " " << to_string(direction) << " batch " << batch << " threads "
+                       << threads << " shift " << shift);
+      CHECK(wrong_outputs(fixture, *backend, direction) == 0);
+    }
+  }
+}
+
+TEST_CASE("a second execution sees new inputs and overwrites the gradients") {
+  const auto backend = make_cpu_backend(1);
+  for (const Shaped& shaped : shapes()) {
+    for (const Direction direction : kDirections) {
+      Fixture fixture(shaped.graph, 3);
+      if (!does_something(fixture.op(), direction)) continue;
+      fixture.run_forward(*backend);
+      const auto kernel = fixture.make(*backend, direction);
+      kernel->execute();
+      for (const View& view : fixture.operands.w) {  // as an optimizer step does
+        for (std::int64_t i = 0; i < view.elements; ++i) static_cast<float*>(view.data)[i] *= -2;
+      }
+      for (std::int64_t i = 0; i < fixture.operands.dy.elements; ++i) {
+        static_cast<float*>(fixture.operands.dy.data)[i] += 1;
+      }
+      kernel->execute();
+      const probes::Oracle oracle(fixture.graph(), fixture.op(), direction, fixture.operands);
+      std::int64_t wrong = 0;
+      for (std::int64_t i = 0; i < oracle.outputs(); ++i) wrong += oracle.agrees(i) ? 0 : 1;
+      INFO(shaped.name << " " << to_string(direction));
+      CHECK(wrong == 0);
+    }
+  }
+}
+
+TEST_CASE("what a kernel counts is what the graph's formulas say") {
+  const auto backend = make_cpu_backend(1);
+  for (const Shaped& shaped : shapes()) {
+    for (const Direction direction : kDirections) {
+      Fixture fixture(shaped.graph, 3);
+      if (!does_something(fixture.op(), direction)) continue;
+      const Cost counted = fixture.make(*backend, direction)->counted();
+      const Cost formula = cost_of(shaped.graph, fixture.op(), direction, 3, DType::f32);
+      INFO(shaped.name << " " << to_string(direction));
+      CHECK(counted.flop.value() == formula.flop.value());
+      CHECK(counted.bytes.value() == formula.bytes.value());
+    }
+  }
+}
+
+TEST_CASE("directions that do nothing have no kernel") {
+  const auto backend = make_cpu_backend(1);
+  GraphBuilder builder({2, 3, 4});
+  const int flat = builder.flatten("flatten", builder.input());
+  static_cast<void>(flat);
+  const Graph reshape = std::move(builder).build();
+  Fixture fixture(reshape, 3);
+  for (const Direction direction : kDirections) {
+    CHECK(fixture.make(*backend, direction) == nullptr);
+  }
+  for (const Shaped& shaped : shapes()) {
+    Fixture other(shaped.graph, 3);
+    if (other.op().parameters.empty()) {
+      CHECK(other.make(*backend, Direction::backward_weights) == nullptr);
+    }
+  }
+}
+
+TEST_CASE("relu may overwrite its input and its gradient") {
+  const auto backend = make_cpu_backend(1);
+  GraphBuilder builder({19});
+  builder.relu("relu", builder.input());
+  const Graph graph = std::move(builder).build();
+  Fixture fixture(graph, 3);
+  const auto* x = static_cast<const float*>(fixture.operands.x.data);
+  const auto* dy = static_cast<const float*>(fixture.operands.dy.data);
+  const std::vector<float> before(x, x + fixture.operands.x.elements);
+  const std::vector<float> gradient(dy, dy + fixture.operands.dy.elements);
+  fixture.operands.y = fixture.operands.x;
+  fixture.operands.dx = fixture.operands.dy;
+  fixture.make(*backend, Direction::forward)->execute();
+  fixture.make(*backend, Direction::backward_data)->execute();
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    CHECK(x[i] == std::max(0.0F, before[i]));
+    CHECK(dy[i] == (before[i] > 0 ? gradient[i] : 0.0F));
+  }
+}
+
+TEST_CASE("a loss stays finite where a probability underflows") {
+  const auto backend = make_cpu_backend(1);
+  GraphBuilder builder({3});
+  builder.softmax_cross_entropy("loss", builder.input());
+  const Graph graph = std::move(builder).build();
+  Fixture fixture(graph, 1);
+  auto* const x = static_cast<float*>(fixture.operands.x.data);
+  const std::int32_t label = 0;
+  fixture.operands.labels = &label;
+  x[0] = -400;
+  x[1] = 400;
+  x[2] = 0;
+  fixture.make(*backend, Direction::forward)->execute();
+  CHECK(static_cast<const float*>(fixture.operands.y.data)[0] == Approx(800));
+}
+
+TEST_CASE("bf16 linear layers agree with the definition to bf16 rounding") {
+  const auto backend = make_cpu_backend(1);
+  const std::int64_t m = 9, n = 5, k = 70;
+  const Shaped shaped = linear(k, n);
+  for (const Direction direction : kDirections) {
+    std::vector<std::vector<std::uint16_t>> memory;
+    std::uint64_t seed = 7;
+    const auto half = [&](std::int64_t elements) {
+      Storage source(elements, ++seed);
+      memory.emplace_back(static_cast<std::size_t>(elements));
+      const View view{.data = memory.back().data(), .elements = elements, .dtype = DType::bf16};
+      for (std::int64_t i = 0; i < elements; ++i) probes::set_value(view, i, source.data()[i]);
+      return view;
+    };
+    Operands operands{.batch = m,
+                      .x = half(m * k),
+                      .y = half(m * n),
+                      .dx = half(m * k),
+                      .dy = half(m * n),
+                      .w = {half(n * k), half(n)},
+                      .dw = {half(n * k), half(n)}};
+    const Op& op = shaped.graph.ops.back();
+    const auto kernel = backend->make(shaped.graph, op, direction, operands);
+    const probes::Oracle oracle(shaped.graph, op, direction, operands);
+    for (std::int64_t i = 0; i < oracle.outputs(); ++i) oracle.poison(i);
+    kernel->execute();
+    std::int64_t wrong = 0;
+    for (std::int64_t i = 0; i < oracle.outputs(); ++i) wrong += oracle.agrees(i) ? 0 : 1;
+    INFO(to_string(direction));
+    CHECK(wrong == 0);
+    const Cost formula = cost_of(shaped.graph, op, direction, m, DType::bf16);
+    CHECK(kernel->counted().flop.value() == formula.flop.value());
+    CHECK(kernel->counted().bytes.value() == formula.bytes.value());
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll::trainer::test
