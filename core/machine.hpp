@@ -22,20 +22,20 @@ struct ComputeCeiling {
   std::string dtype;            // f32 | f64 | bf16
   std::string instruction_set;  // avx512, amx, ...
   int cores = 1;
-  Estimate<FlopPerSecond> rate;  // of all these cores together
+  Estimate<FlopPerSecond> rate{};  // of all these cores together
 };
 
 struct LoadLatency {
   Bytes working_set;
   std::string page;  // 4k | huge
-  Estimate<Seconds> latency;
+  Estimate<Seconds> latency{};
 };
 
 struct StreamBandwidth {
   std::string kernel;  // read | write | nt_write | copy | triad
   Bytes working_set;   // of all cores together
   int cores = 1;
-  Estimate<BytesPerSecond> bandwidth;  // of all these cores together
+  Estimate<BytesPerSecond> bandwidth{};  // of all these cores together
 };
 
 // Who computed during a kernel measurement: the threads of the kernel itself, and how many other
@@ -51,8 +51,8 @@ struct MatmulSample {
   std::int64_t m = 1, n = 1, k = 1;
   DType dtype = DType::f32;
   Direction direction = Direction::forward;
-  Load load;
-  Estimate<FlopPerSecond> rate;
+  Load load{};
+  Estimate<FlopPerSecond> rate{};
 };
 
 struct ConvolutionSample {
@@ -60,8 +60,8 @@ struct ConvolutionSample {
                padding = 0;
   DType dtype = DType::f32;
   Direction direction = Direction::forward;
-  Load load;
-  Estimate<FlopPerSecond> rate;
+  Load load{};
+  Estimate<FlopPerSecond> rate{};
 };
 
 struct PoolSample {
@@ -69,21 +69,21 @@ struct PoolSample {
   Direction direction = Direction::forward;
   std::int64_t batch = 1, channels = 1, image = 1, kernel = 1, stride = 1;
   Bytes bytes;  // moved by one call, as cost_of() counts
-  Load load;
-  Estimate<BytesPerSecond> bandwidth;
+  Load load{};
+  Estimate<BytesPerSecond> bandwidth{};
 };
 
 struct ElementwiseSample {
   std::string operation;  // relu_forward, relu_backward, sgd_momentum, gather_u8, ...
   Bytes bytes;            // moved by one call
-  Load load;
-  Estimate<BytesPerSecond> bandwidth;
+  Load load{};
+  Estimate<BytesPerSecond> bandwidth{};
 };
 
 // One operator call that does next to nothing.
 struct DispatchSample {
   int threads = 1;
-  Estimate<Seconds> time;
+  Estimate<Seconds> time{};
 };
 
 struct AllReduceSample {
@@ -91,7 +91,7 @@ struct AllReduceSample {
   int ranks = 2;
   std::string comm;       // threads | mpi | nccl
   std::string algorithm;  // native | ring | ...
-  Estimate<Seconds> time;
+  Estimate<Seconds> time{};
 };
 
 struct StorageSample {
@@ -99,13 +99,13 @@ struct StorageSample {
   int queue_depth = 1;
   std::string engine, pattern;
   bool direct = false;
-  Estimate<BytesPerSecond> bandwidth;
+  Estimate<BytesPerSecond> bandwidth{};
 };
 
 struct RoundTripSample {
   std::string transport;  // tcp | shared_memory
   Bytes bytes;
-  Estimate<Seconds> time;
+  Estimate<Seconds> time{};
 };
 
 // The short loops that every report carries, to tell drift of the machine from error of the model.

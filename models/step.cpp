@@ -124,6 +124,7 @@ Prediction predict(const Machine& machine, const Workload& workload, const Plan&
   prediction.workload = summary_of(workload, plan);
   prediction.plan = plan;
   prediction.assumptions = operators.assumptions();
+  if (what_if != WhatIf{}) prediction.assumptions.push_back("what if: " + text_of(what_if));
   if (plan.batch % plan.workers != 0) {
     prediction.assumptions.push_back(
         "the batch does not divide evenly: the step is that of the "

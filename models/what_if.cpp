@@ -18,15 +18,19 @@
 #include "core/error.hpp"
 
 namespace plimsoll::models {
+namespace {
+
+constexpr std::array<std::pair<const char*, double WhatIf::*>, 5> kInputs = {{
+    {"compute", &WhatIf::compute_ratio},
+    {"memory", &WhatIf::memory_ratio},
+    {"all_reduce", &WhatIf::all_reduce_ratio},
+    {"dispatch", &WhatIf::dispatch_ratio},
+    {"loader", &WhatIf::loader_ratio},
+}};
+
+}  // namespace
 
 void set(WhatIf& what_if, const std::string& assignment) {
-  const std::array<std::pair<const char*, double*>, 5> inputs = {{
-      {"compute", &what_if.compute_ratio},
-      {"memory", &what_if.memory_ratio},
-      {"all_reduce", &what_if.all_reduce_ratio},
-      {"dispatch", &what_if.dispatch_ratio},
-      {"loader", &what_if.loader_ratio},
-  }};
   const std::string fix =
       "use compute, memory, all_reduce, dispatch or loader, then =x and a factor: memory=x2";
   const std::size_t equals = assignment.find("=x");
@@ -41,12 +45,25 @@ void set(WhatIf& what_if, const std::string& assignment) {
       factor <= 0) {
     throw usage_error("'" + text + "' is not a positive factor", "--what-if " + assignment, fix);
   }
-  for (const auto& [known, ratio] : inputs) {
+  for (const auto& [known, ratio] : kInputs) {
     if (name != known) continue;
-    *ratio = factor;
+    what_if.*ratio = factor;
     return;
   }
   throw usage_error("unknown input '" + name + "'", "--what-if " + assignment, fix);
+}
+
+std::string text_of(const WhatIf& what_if) {
+  std::string text;
+  for (const auto& [name, ratio] : kInputs) {
+    if (what_if.*ratio == 1.0) continue;
+    std::array<char, 32> digits{};
+    const auto [end, error] = std::to_chars(digits.begin(), digits.end(), what_if.*ratio);
+    expects(error == std::errc(), "a double fits 32 characters");
+    text +=
+        (text.empty() ? "" : ", ") + std::string(name) + " x" + std::string(digits.begin(), end);
+  }
+  return text;
 }
 
 }  // namespace plimsoll::models

@@ -13,9 +13,12 @@ struct WhatIf {
   double all_reduce_ratio = 1.0;  // rate of every collective
   double dispatch_ratio = 1.0;    // cost of one operator call
   double loader_ratio = 1.0;      // rate at which batches are assembled
+  bool operator==(const WhatIf&) const = default;
 };
 
 // Reads "memory=x2" or "dispatch=x0.5" into `what_if`. Error (usage) naming the possible inputs.
 void set(WhatIf& what_if, const std::string& assignment);
+// "memory x2, dispatch x0.5": the factors that are not 1.
+[[nodiscard]] std::string text_of(const WhatIf& what_if);
 
 }  // namespace plimsoll::models

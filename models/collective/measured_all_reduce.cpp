@@ -75,21 +75,27 @@ MeasuredTime measured_all_reduce(const Machine& machine, const CollectiveRequest
   }
   const Sweep sweep = sweep_of(machine, measured, comm, algorithm);
   const SweepValue value = at(sweep, request.payload.value());
-  double scale = 1;
-  MeasuredTime result{.log_sd = value.log_sd, .extrapolated = value.extrapolated};
+  MeasuredTime result{.time = Seconds(value.time),
+                      .low = Seconds(value.low),
+                      .high = Seconds(value.high),
+                      .log_sd = value.log_sd,
+                      .extrapolated = value.extrapolated};
   if (measured != request.ranks) {
     const Link link = ring_through(sweep, measured);
-    scale = ring_all_reduce(request, link).total() /
-            ring_all_reduce({.ranks = measured, .payload = request.payload}, link).total();
+    const Seconds here = ring_all_reduce(request, link).total();
+    const Seconds there =
+        ring_all_reduce({.ranks = measured, .payload = request.payload}, link).total();
+    const double scale =
+        (request.ranks > measured ? result.time + here - there : here) / result.time;
+    result.time = result.time * scale;
+    result.low = result.low * scale;
+    result.high = result.high * scale;
     result.log_sd = std::hypot(result.log_sd, kOtherRanksSd);
     result.extrapolated = true;
     result.assumption = "collective.all_reduce: not measured with " +
                         std::to_string(request.ranks) + " ranks; taken from " +
-                        std::to_string(measured) + ", scaled as a ring";
+                        std::to_string(measured) + " along the ring's closed form";
   }
-  result.time = Seconds(value.time * scale);
-  result.low = Seconds(value.low * scale);
-  result.high = Seconds(value.high * scale);
   return result;
 }
 

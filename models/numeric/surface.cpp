@@ -13,6 +13,9 @@
 // multilinear. Monotone nodes stay as they are. Outside the box time follows the posterior trend
 // downwards, and upwards the last rate (time proportional to size).
 //
+// The standard error is that of the process and half the table's own leave-one-out error, added in
+// squares: the process alone trusts its smoothness too much.
+//
 // Source    Rasmussen and Williams, Gaussian Processes for Machine Learning,
 // sections 2.7, 4.2, 5.4.2. Assumes   More work takes more time; sizes act through their
 // logarithms. Fails     Where an implementation switches kernels between two measured sizes and
@@ -37,6 +40,7 @@ constexpr double kOffsetVariance = 25.0;  // of ln t: nearly free
 constexpr double kSlopeSd = 0.25;         // of d ln t / d ln size around the prior
 constexpr double kLn2 = 0.6931471805599453;
 constexpr double kLeastError = 0.005;  // no timing is better than half a per cent
+constexpr double kLooShare = 0.5;      // a real gap is half as wide as one with a point left out
 constexpr std::size_t kLatticeLimit = 40000;
 constexpr std::array kLengths = {1.0, 2.0, 4.0, 8.0};           // octaves
 constexpr std::array kAmplitudes = {0.05, 0.1, 0.2, 0.4, 0.8};  // log units
@@ -311,7 +315,7 @@ SurfaceValue evaluate(const Surface& surface, const std::vector<double>& feature
     outside += slope * kLn2 * (features[d] - inside[d]);
   }
   value.log_time = interpolate(surface, inside) + outside;
-  value.log_sd = posterior_sd(surface, features);
+  value.log_sd = std::hypot(posterior_sd(surface, features), kLooShare * surface.loo_error);
   return value;
 }
 
