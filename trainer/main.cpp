@@ -1,0 +1,208 @@
+// plimsoll-trainer --job FILE: trains what the job says and writes a run report.
+//
+// The front command writes the job (schema: reports/report.hpp, Job) and runs this program as a
+// child. Exit codes are those of core/error.hpp; after an interrupt the report is there all the
+// same, marked partial.
+
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <string>
+
+#include "core/error.hpp"
+#include "core/system/files.hpp"
+#include "core/system/signals.hpp"
+#include "core/system/topology.hpp"
+#include "core/workloads/workloads.hpp"
+#include "reports/report.hpp"
+#include "trainer/backend/team.hpp"
+#include "trainer/progress_line.hpp"
+#include "trainer/run_report.hpp"
+#include "trainer/train.hpp"
+
+namespace plimsoll::trainer {
+namespace {
+
+constexpr const char* kHelp =
+    "plimsoll-trainer --job FILE\n"
+    "\n"
+    "Trains a workload as a job file says and writes a run report to the job's `out`.\n"
+    "`plimsoll train` writes such a file from its flags and runs this program; use that.\n"
+    "\n"
+    "exit codes: 0 trained; 1 could not run, or diverged; 2 wrong usage; 130 interrupted, partial\n"
+    "report written\n";
+
+// Ranks bind their threads themselves. The OpenMP runtime reads its own binding when it is loaded,
+// so a user's is taken away by starting the program again; sleep_when_waiting() does the rest.
+void prepare_openmp(char** argv) {
+  bool bound = false;
+  for (const char* variable : {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY"}) {
+    bound = bound || std::getenv(variable) != nullptr;
+    unsetenv(variable);
+  }
+  if (bound) {
+    setenv("OMP_WAIT_POLICY", "passive", 0);
+    execv("/proc/self/exe", argv);
+  }
+  if (!sleep_when_waiting(argv)) {
+    std::fputs("plimsoll-trainer: cannot start again: idle threads may spin\n", stderr);
+  }
+}
+
+std::string job_path(int argc, char** argv) {
+  if (argc == 3 && std::strcmp(argv[1], "--job") == 0) return argv[2];
+  throw usage_error("expected --job FILE", "plimsoll-trainer",
+                    "run it through `plimsoll train`, or see plimsoll-trainer --help");
+}
+
+void check_options(const reports::Job& job, const TrainOptions& options) {
+  if (job.out.empty()) throw usage_error("the job names no report file", "out", "set `out`");
+  if (options.steps < 0 || options.epochs < 0 || options.warmup_steps < 0 ||
+      (options.steps > 0) == (options.epochs > 0)) {
+    throw usage_error(std::to_string(options.steps) + " steps, " + std::to_string(options.epochs) +
+                          " epochs, " + std::to_string(options.warmup_steps) + " warm-up steps",
+                      "--steps, --epochs, --warmup", "give 1 or more of either steps or epochs");
+  }
+  if (!std::isfinite(options.learning_rate) || options.learning_rate <= 0 ||
+      !std::isfinite(options.momentum) || options.momentum < 0 || options.momentum >= 1) {
+    throw usage_error("learning rate " + std::to_string(options.learning_rate) + ", momentum " +
+                          std::to_string(options.momentum),
+                      "--lr, --momentum", "use a rate above 0 and a momentum from 0 to below 1");
+  }
+}
+
+// Each rank gets CPUs of its own, one hardware thread per core while there are cores left.
+std::vector<sys::CpuSet> cpus_of_ranks(const Plan& plan, const sys::Topology& topology) {
+  const std::vector<int> order = sys::cpus_by_core(topology);
+  std::vector<sys::CpuSet> result(static_cast<std::size_t>(plan.workers));
+  std::size_t next = 0;
+  for (sys::CpuSet& cpus : result) {
+    for (int i = 0; i < plan.threads; ++i) cpus.insert(order[next++]);
+  }
+  return result;
+}
+
+void look_at_settings(const Plan& plan, const sys::Topology& topology, Surroundings& seen) {
+  if (const char* threads = std::getenv("OMP_NUM_THREADS");
+      threads != nullptr && std::string(threads) != std::to_string(plan.threads)) {
+    seen.findings.push_back({.id = "train.omp_num_threads",
+                             .severity = Severity::warning,
+                             .message = std::string("OMP_NUM_THREADS is ") + threads +
+                                        ", the plan says " + std::to_string(plan.threads) +
+                                        " threads a worker",
+                             .effect = "the plan was followed",
+                             .fix = "use --threads, or unset OMP_NUM_THREADS"});
+  }
+  const int granted =
+      sys::default_threads(topology.usable.count(), sys::read_cgroup(sys::fs_root()).cpu_quota);
+  if (plan.workers * plan.threads > granted) {
+    seen.findings.push_back({.id = "train.cpu_quota",
+                             .severity = Severity::warning,
+                             .message = std::to_string(plan.workers * plan.threads) +
+                                        " threads, but the CPU quota grants " +
+                                        std::to_string(granted),
+                             .effect = "the kernel stops threads in the middle of a step",
+                             .fix = "use fewer workers or threads, or raise the quota"});
+  }
+}
+
+// Jiffies of all CPUs since boot: stolen by the hypervisor, and in all.
+struct CpuTime {
+  double stolen = 0, total = 0;
+};
+std::optional<CpuTime> cpu_time() {
+  const auto text = sys::read_file(sys::fs_root(), "/proc/stat");
+  if (!text || !text->starts_with("cpu ")) return std::nullopt;
+  CpuTime time;
+  double field[8] = {};
+  if (std::sscanf(text->c_str(), "cpu %lf %lf %lf %lf %lf %lf %lf %lf", &field[0], &field[1],
+                  &field[2], &field[3], &field[4], &field[5], &field[6], &field[7]) != 8) {
+    return std::nullopt;
+  }
+  for (const double f : field) time.total += f;
+  time.stolen = field[7];
+  return time;
+}
+
+double load_per_cpu(int cpus) {
+  double load = 0;
+  return getloadavg(&load, 1) == 1 ? load / cpus : 0;
+}
+
+TrainOptions options_of(const reports::Job& job, const Workload& workload) {
+  return {
+      .plan = job.plan,
+      .steps = job.steps,
+      .epochs = job.epochs,
+      .warmup_steps = job.warmup_steps,
+      .seed = static_cast<std::uint64_t>(job.seed),
+      .learning_rate = job.learning_rate == 0 ? workload.default_learning_rate : job.learning_rate,
+      .momentum = job.momentum,
+      .evaluate = job.evaluate,
+      .cpus = {}};
+}
+
+ExitCode run(const std::string& path) {
+  const reports::Job job = reports::job_from_json(reports::read_text(path), path);
+  const sys::Topology topology = sys::read_topology();
+  check(job.plan, topology.usable.count());
+  const Workload workload = workload_named(job.plan.workload);
+  TrainOptions options = options_of(job, workload);
+  check_options(job, options);
+  options.cpus = cpus_of_ranks(job.plan, topology);
+  const Data data = load_data(workload, job.data_dir, options.seed);
+
+  Surroundings seen;
+  seen.usable_cpus = topology.usable.count();
+  seen.load_before = load_per_cpu(seen.usable_cpus);
+  look_at_settings(job.plan, topology, seen);
+  std::vector<int> all;
+  for (const sys::CpuSet& cpus : options.cpus) all.insert(all.end(), cpus.begin(), cpus.end());
+  sys::ReferenceLoops loops(all);
+  seen.references.push_back(loops.sample());
+
+  Progress progress;
+  TrainRecord record;
+  const auto before = cpu_time();
+  {
+    const ProgressLine line(progress, job.plan.batch);
+    record = train(workload, data, options, progress);
+  }
+  const auto after = cpu_time();
+  if (before && after && after->total > before->total) {
+    seen.steal_ratio = (after->stolen - before->stolen) / (after->total - before->total);
+  }
+  seen.references.push_back(loops.sample());
+
+  reports::write_report(run_report(job, workload, options, record, seen), job.out);
+  if (record.diverged) throw Error(*record.diverged);
+  return record.interrupted ? ExitCode::interrupted : ExitCode::good;
+}
+
+}  // namespace
+}  // namespace plimsoll::trainer
+
+int main(int argc, char** argv) {
+  using namespace plimsoll;
+  if (argc == 2 && std::strcmp(argv[1], "--help") == 0) {
+    std::fputs(trainer::kHelp, stdout);
+    return 0;
+  }
+  try {
+    const std::string path = trainer::job_path(argc, argv);
+    trainer::prepare_openmp(argv);
+    sys::handle_interrupts();
+    return static_cast<int>(trainer::run(path));
+  } catch (const Error& error) {
+    std::fprintf(stderr, "plimsoll-trainer: %s\n", error.what());
+    return static_cast<int>(error.exit_code());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "plimsoll-trainer: unexpected: %s\n  fix:   please report this\n",
+                 error.what());
+    return static_cast<int>(ExitCode::could_not_run);
+  }
+}

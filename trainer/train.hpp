@@ -1,0 +1,78 @@
+// Trains a workload as a plan says and tells what happened: the step loop of every rank.
+
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/record.hpp"
+#include "core/system/cpulist.hpp"
+#include "trainer/comm/communicator.hpp"
+#include "trainer/data/dataset.hpp"
+#include "trainer/execution/executor.hpp"
+#include "trainer/strategy/strategy.hpp"
+
+namespace plimsoll::trainer {
+
+struct TrainOptions {
+  Plan plan;
+  std::int64_t steps = 0;   // measured ones; or
+  std::int64_t epochs = 0;  // whole passes, whose first `warmup_steps` are not measured
+  std::int64_t warmup_steps = 0;
+  std::uint64_t seed = 1;
+  double learning_rate = 0, momentum = 0;
+  bool evaluate = false;
+  std::vector<sys::CpuSet> cpus;   // of each rank; empty: not pinned
+  Seconds deadline = Seconds(60);  // of one wait for other ranks
+};
+
+// Where training is, for whoever watches from another thread.
+struct Progress {
+  std::atomic<std::int64_t> total{0}, done{0};  // steps; total is 0 until it is known
+  std::atomic<double> loss{0};
+};
+
+// For tests: a fault put between the ranks, and looks inside. Empty ones cost nothing.
+struct TrainHooks {
+  std::function<std::unique_ptr<Communicator>(Communicator&)> wrap;
+  std::function<void(int rank, std::int64_t step, Executor&, const Strategy&)> after_step;
+};
+
+struct RankRecord {
+  sys::CpuSet cpus;
+  Phases phases;                // means over the measured steps
+  std::int64_t bytes_sent = 0;  // in all steps
+  Flop flop;                    // counted by the kernels, of one whole batch's share
+};
+
+struct TrainRecord {
+  std::int64_t planned_steps = 0, warmup_steps = 0, steps_per_epoch = 0;
+  std::vector<double> losses;         // one a step from the first
+  std::vector<std::int64_t> samples;  // of all ranks, likewise
+  std::vector<Seconds> step_times;    // of the measured steps
+  std::vector<RankRecord> ranks;
+  std::string backend;
+  std::map<std::string, std::string> implementations;
+  std::vector<MemoryItem> memory;  // of rank 0
+  std::optional<double> accuracy, test_loss;
+  std::int64_t test_samples = 0;
+  bool interrupted = false;
+  std::optional<Error> diverged;  // a loss was not a number: the run stopped there
+};
+
+// Ends early, all ranks after the same step, when sys::interrupted(). Anything that goes wrong on
+// one rank ends them all and is thrown here; a loss that is not a number is told in the record.
+[[nodiscard]] TrainRecord train(const Workload& workload, const Data& data,
+                                const TrainOptions& options, Progress& progress,
+                                const TrainHooks& hooks = {});
+
+// Steps in all, warm-up included.
+[[nodiscard]] std::int64_t planned_steps(const TrainOptions& options, std::int64_t samples);
+
+}  // namespace plimsoll::trainer
