@@ -8,10 +8,10 @@
 // many it follows the table. Length l and amplitude a are those of a small grid with the best
 // leave-one-out predictive density, which is closed-form: residual_i = w_i / (K^-1)_ii.
 // The posterior mean is then taken at every node of the lattice spanned by the measured
-// coordinates, clamped at measured nodes into the measurement's interval, and made monotone as the
-// mean of its running maximum from below and its running minimum from above; between nodes it is
-// multilinear. Monotone nodes stay as they are. Outside the box time follows the posterior trend
-// downwards, and upwards the last rate (time proportional to size).
+// coordinates and middles of their gaps, clamped at measured nodes into the measurement's interval,
+// and made monotone as the mean of its running maximum from below and its running minimum from
+// above; between nodes it is multilinear. Monotone nodes stay as they are. Outside the box time
+// follows the posterior trend downwards, and upwards the last rate (time proportional to size).
 //
 // The standard error is that of the process and half the table's own leave-one-out error, added in
 // squares: the process alone trusts its smoothness too much.
@@ -39,9 +39,11 @@ namespace {
 constexpr double kOffsetVariance = 25.0;  // of ln t: nearly free
 constexpr double kSlopeSd = 0.25;         // of d ln t / d ln size around the prior
 constexpr double kLn2 = 0.6931471805599453;
-constexpr double kLeastError = 0.005;  // no timing is better than half a per cent
-constexpr double kLooShare = 0.5;      // a real gap is half as wide as one with a point left out
-constexpr std::size_t kLatticeLimit = 40000;
+constexpr double kLeastError = 0.005;    // no timing is better than half a per cent
+constexpr double kLooShare = 0.5;        // a real gap is half as wide as one with a point left out
+constexpr double kLatticeLimit = 40000;  // nodes, when the measured coordinates alone ask for more
+constexpr double kRefinedLimit = 8000;   // nodes, with others put between
+constexpr double kFinestGap = 0.75;      // octaves between nodes that need none between
 constexpr std::array kLengths = {1.0, 2.0, 4.0, 8.0};           // octaves
 constexpr std::array kAmplitudes = {0.05, 0.1, 0.2, 0.4, 0.8};  // log units
 
@@ -171,20 +173,15 @@ double posterior_sd(const Surface& s, const Vector& x) {
   return std::sqrt(std::max(variance, 0.0));
 }
 
-// Sorted distinct coordinates of each feature, thinned until the lattice is of bearable size.
-std::vector<Vector> axes_of(const std::vector<SurfacePoint>& points, std::size_t features) {
-  std::vector<Vector> axes(features);
-  for (std::size_t d = 0; d < features; ++d) {
-    for (const SurfacePoint& p : points) axes[d].push_back(p.features[d]);
-    std::sort(axes[d].begin(), axes[d].end());
-    axes[d].erase(std::unique(axes[d].begin(), axes[d].end()), axes[d].end());
-  }
-  const auto nodes = [&] {
-    double count = 1;
-    for (const Vector& axis : axes) count *= static_cast<double>(axis.size());
-    return count;
-  };
-  while (nodes() > static_cast<double>(kLatticeLimit)) {
+double node_count(const std::vector<Vector>& axes) {
+  double count = 1;
+  for (const Vector& axis : axes) count *= static_cast<double>(axis.size());
+  return count;
+}
+
+// Every second coordinate of the longest axis goes, until the lattice is of bearable size.
+void thin(std::vector<Vector>& axes) {
+  while (node_count(axes) > kLatticeLimit) {
     Vector& longest =
         *std::max_element(axes.begin(), axes.end(),
                           [](const Vector& a, const Vector& b) { return a.size() < b.size(); });
@@ -193,6 +190,41 @@ std::vector<Vector> axes_of(const std::vector<SurfacePoint>& points, std::size_t
     thinner.push_back(longest.back());
     longest = std::move(thinner);
   }
+}
+
+// Middles of the widest gaps: ln t is convex in ln size, straight lines over wide gaps lie above
+// it.
+void refine(std::vector<Vector>& axes) {
+  while (true) {
+    double widest = kFinestGap;
+    Vector* axis = nullptr;
+    std::size_t place = 0;
+    for (Vector& candidate : axes) {
+      for (std::size_t i = 1; i < candidate.size(); ++i) {
+        if (candidate[i] - candidate[i - 1] <= widest) continue;
+        widest = candidate[i] - candidate[i - 1];
+        axis = &candidate;
+        place = i;
+      }
+    }
+    if (axis == nullptr) return;
+    const double nodes = node_count(axes) / static_cast<double>(axis->size());
+    if (nodes * static_cast<double>(axis->size() + 1) > kRefinedLimit) return;
+    const double middle = 0.5 * ((*axis)[place - 1] + (*axis)[place]);
+    axis->insert(axis->begin() + static_cast<std::ptrdiff_t>(place), middle);
+  }
+}
+
+// Sorted distinct coordinates of each feature, thinned or refined.
+std::vector<Vector> axes_of(const std::vector<SurfacePoint>& points, std::size_t features) {
+  std::vector<Vector> axes(features);
+  for (std::size_t d = 0; d < features; ++d) {
+    for (const SurfacePoint& p : points) axes[d].push_back(p.features[d]);
+    std::sort(axes[d].begin(), axes[d].end());
+    axes[d].erase(std::unique(axes[d].begin(), axes[d].end()), axes[d].end());
+  }
+  thin(axes);
+  refine(axes);
   return axes;
 }
 
