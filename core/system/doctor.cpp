@@ -30,6 +30,8 @@ constexpr std::array kChecks = std::to_array<Check>({
      "measurements include the time of being stopped", check_throttled},
     {"cgroup.unreadable", "Could all control group limits be understood?",
      "a limit may be in force that is taken as none", nullptr},
+    {"topology.unreadable", "Can the hardware topology be read?",
+     "every usable CPU is taken as a core of its own", nullptr},
     {"topology.contradiction", "Do the kernel's files and its calls agree on the CPUs?",
      "thread counts may not fit the machine", nullptr},
     {"host.virtualised", "Is this a virtual machine?",

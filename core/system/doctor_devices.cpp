@@ -51,7 +51,7 @@ std::optional<Finding> check_io_uring(const Facts&) {
 std::optional<Finding> check_link_speed(const Facts& facts) {
   std::string text;
   for (const NetworkInterface& interface : facts.network)
-    if (!interface.speed.value && interface.name != "lo")
+    if (!interface.speed.value && interface.name != "lo" && interface.state != "down")
       text += (text.empty() ? "" : "; ") + interface.name + ": " + interface.speed.reason;
   if (text.empty()) return std::nullopt;
   return found(Severity::info, "link speed unknown: " + text,

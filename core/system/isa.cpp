@@ -63,7 +63,21 @@ std::vector<std::string> ask() {
   return sets;
 }
 
+std::string ask_hypervisor() {
+  if (((cpuid(1, 0).ecx >> 31) & 1U) == 0) return "";
+  Leaf leaf;
+  __cpuid(0x40000000, leaf.eax, leaf.ebx, leaf.ecx, leaf.edx);
+  std::string text;
+  for (unsigned word : {leaf.ebx, leaf.ecx, leaf.edx})
+    for (int shift = 0; shift < 32; shift += 8)
+      if (const auto byte = static_cast<char>((word >> shift) & 0xFF); byte >= ' ' && byte <= '~')
+        text += byte;
+  return std::string(trim(text));
+}
+
 #elif defined(__aarch64__)
+
+std::string ask_hypervisor() { return ""; }
 
 std::vector<std::string> ask() {
   // Bits of the kernel's ABI (arch/arm64 hwcap); spelled out because old headers lack some.
@@ -86,11 +100,15 @@ std::vector<std::string> ask() {
 
 #else
 
+std::string ask_hypervisor() { return ""; }
+
 std::vector<std::string> ask() { return {}; }
 
 #endif
 
 }  // namespace
+
+std::string hypervisor_signature() { return ask_hypervisor(); }
 
 std::vector<std::string> instruction_sets() { return ask(); }
 

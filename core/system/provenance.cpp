@@ -81,6 +81,8 @@ void describe_host(const std::string& root, std::string_view cpuinfo, Environmen
   environment.hypervisor = first_of(root, {"/sys/hypervisor/type"});
   environment.virtualised =
       flags.find(" hypervisor ") != std::string::npos || !environment.hypervisor.empty();
+  if (environment.virtualised && environment.hypervisor.empty() && root.empty())
+    environment.hypervisor = hypervisor_signature();
   if (environment.virtualised && environment.hypervisor.empty())
     environment.hypervisor = first_of(root, {"/sys/class/dmi/id/product_name"});
   const std::string release = read_file(root, "/etc/os-release").value_or("");
@@ -151,9 +153,13 @@ void describe_cpu(const std::string& root, std::string_view cpuinfo, const Topol
 void describe_memory(const std::string& root, const Topology& topology, const Cgroup& cgroup,
                      Environment& environment) {
   const std::string meminfo = read_file(root, "/proc/meminfo").value_or("");
-  environment.memory_bytes = static_cast<std::int64_t>(system_memory(topology).value());
-  if (environment.memory_bytes == 0)
-    environment.memory_bytes = meminfo_bytes(meminfo, "MemTotal").value_or(0);
+  // The kernel's total without memory-only nodes. The nodes' own figures come second: they do not
+  // follow memory that a hypervisor adds later.
+  std::int64_t total = meminfo_bytes(meminfo, "MemTotal").value_or(0);
+  for (const NumaNode& node : topology.numa)
+    if (node.cpus.empty()) total -= static_cast<std::int64_t>(node.memory.value());
+  if (total <= 0) total = static_cast<std::int64_t>(system_memory(topology).value());
+  environment.memory_bytes = total;
   environment.available_bytes = meminfo_bytes(meminfo, "MemAvailable").value_or(0);
   environment.memory_limit_bytes.reason = cgroup.memory_limit.reason;
   if (cgroup.memory_limit.value)

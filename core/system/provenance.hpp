@@ -26,6 +26,10 @@ namespace plimsoll::sys {
 [[nodiscard]] std::vector<std::string> instruction_sets();
 [[nodiscard]] bool has_instruction_set(const std::string& name);
 
+// What the hypervisor calls itself ("KVMKVMKVM"); empty on real hardware and where CPUs do not
+// tell.
+[[nodiscard]] std::string hypervisor_signature();
+
 // Share of CPU time that the hypervisor gave to others since boot; nothing when not told.
 [[nodiscard]] std::optional<double> steal_ratio(const std::string& root = fs_root());
 

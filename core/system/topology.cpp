@@ -45,12 +45,14 @@ class ScopedVariable {
   std::optional<std::string> old_;
 };
 
+// Null when hwloc finds no CPUs, as below a root that describes something else.
 Hwloc load_hwloc(const std::string& root) {
-  std::optional<ScopedVariable> fs, system, components;
+  std::optional<ScopedVariable> fs, system, components, quiet;
   if (!root.empty()) {
     fs.emplace("HWLOC_FSROOT", root);
     system.emplace("HWLOC_THISSYSTEM", "0");
     components.emplace("HWLOC_COMPONENTS", "linux,-x86,stop");
+    quiet.emplace("HWLOC_HIDE_ERRORS", "2");
   }
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0)
@@ -59,9 +61,7 @@ Hwloc load_hwloc(const std::string& root) {
   hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
   hwloc_topology_set_io_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_NONE);
   hwloc_topology_set_icache_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_ALL);
-  if (hwloc_topology_load(raw) != 0)
-    throw Error("cannot read the hardware topology", root.empty() ? "/sys" : root,
-                "mount /sys and /proc, or unset PLIMSOLL_FSROOT");
+  if (hwloc_topology_load(raw) != 0) topology.reset();
   return topology;
 }
 
@@ -87,7 +87,9 @@ std::optional<CpuSet> read_cpulist(const std::string& root, const std::string& p
 void read_cpu_sets(const std::string& root, hwloc_topology* hwloc, Topology& topology) {
   const std::string folder = "/sys/devices/system/cpu/";
   topology.online = read_cpulist(root, folder + "online").value_or(CpuSet());
-  if (topology.online.empty()) topology.online = to_set(hwloc_topology_get_topology_cpuset(hwloc));
+  if (topology.online.empty() && hwloc != nullptr)
+    topology.online = to_set(hwloc_topology_get_topology_cpuset(hwloc));
+  if (topology.online.empty()) topology.online = affinity();
   topology.present = read_cpulist(root, folder + "present").value_or(topology.online);
   topology.usable = root.empty() ? both(topology.online, affinity()) : topology.online;
   const auto allowed = read_cgroup(root).cpuset;
@@ -103,6 +105,15 @@ void read_cpu_sets(const std::string& root, hwloc_topology* hwloc, Topology& top
 }
 
 void read_cores(hwloc_topology* hwloc, Topology& topology) {
+  if (hwloc == nullptr) {
+    topology.packages = 1;
+    for (int cpu : topology.online) topology.cores.push_back({.cpus = CpuSet{cpu}});
+    topology.findings.push_back({"topology.unreadable", Severity::warning,
+                                 "the hardware topology cannot be read",
+                                 "every usable CPU is taken as a core of its own",
+                                 "mount /sys and /proc, or unset PLIMSOLL_FSROOT"});
+    return;
+  }
   topology.packages = std::max(hwloc_get_nbobjs_by_type(hwloc, HWLOC_OBJ_PACKAGE), 1);
   hwloc_obj_t object = nullptr;
   while ((object = hwloc_get_next_obj_by_type(hwloc, HWLOC_OBJ_CORE, object)) != nullptr) {
@@ -225,9 +236,10 @@ void read_numa(const std::string& root, hwloc_topology* hwloc, Topology& topolog
     topology.numa.push_back(std::move(node));
   }
   if (topology.numa.empty()) {  // a kernel without NUMA: one node with everything
-    const hwloc_obj_t machine = hwloc_get_root_obj(hwloc);
+    const auto total =
+        hwloc == nullptr ? std::uint64_t{0} : hwloc_get_root_obj(hwloc)->total_memory;
     topology.numa.push_back({.id = 0,
-                             .memory = Bytes(static_cast<double>(machine->total_memory)),
+                             .memory = Bytes(static_cast<double>(total)),
                              .cpus = topology.online,
                              .distances = {10}});
   }
@@ -246,7 +258,7 @@ Topology read_topology(const std::string& root) {
   read_cpu_sets(root, hwloc.get(), topology);
   read_cores(hwloc.get(), topology);
   read_caches(root, topology);
-  if (topology.caches.empty()) read_caches_from_hwloc(hwloc.get(), topology);
+  if (topology.caches.empty() && hwloc != nullptr) read_caches_from_hwloc(hwloc.get(), topology);
   read_numa(root, hwloc.get(), topology);
   return topology;
 }

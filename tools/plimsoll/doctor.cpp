@@ -36,7 +36,7 @@ void describe_processor(const sys::Facts& facts, std::string& text) {
   const Environment& host = facts.environment;
   add_line(text, "host",
            fmt::format("{}   {}   {}{}", host.hostname, host.distribution, host.kernel,
-                       host.virtualised ? "   virtual machine" : ""));
+                       host.virtualised ? "   virtual machine " + host.hypervisor : ""));
   add_line(
       text, "cpu",
       fmt::format("{}   {}   {} socket{}, {} cores, {} hardware threads",
@@ -67,7 +67,7 @@ void describe_memory(const sys::Facts& facts, std::string& text) {
   add_line(text, "caches", caches.empty() ? "unknown" : caches);
   add_line(text, "memory",
            fmt::format("{}, {} available, {}   huge pages: {}", bytes_text(host.memory_bytes),
-                       bytes_text(host.available_bytes),
+                       host.available_bytes > 0 ? bytes_text(host.available_bytes) : "unknown",
                        host.memory_limit_bytes.value
                            ? "limited to " + bytes_text(*host.memory_limit_bytes.value)
                            : host.memory_limit_bytes.reason,
@@ -123,7 +123,7 @@ void describe_findings(const std::vector<Finding>& findings, std::size_t checked
     return std::count_if(findings.begin(), findings.end(),
                          [&](const Finding& finding) { return finding.severity == severity; });
   };
-  text += fmt::format("\n{} checks: {} errors, {} warnings, {} notes\n", checked,
+  text += fmt::format("\nchecks {}: errors {}, warnings {}, notes {}\n", checked,
                       count(Severity::error), count(Severity::warning), count(Severity::info));
   for (const Finding& finding : findings)
     text += fmt::format("  {:<5} {:<22} {}\n{:>30}effect: {}\n{:>30}fix:    {}\n",
