@@ -20,33 +20,37 @@ T opaque(T value) {
   return hidden;
 }
 
-double scalar_f32() {
-  float acc[kChains] = {};
-  const float one = opaque(1.0F), step = opaque(2.0F);
-  for (std::int64_t i = 0; i < kBlockIterations; ++i) {
-#pragma GCC unroll 16
-    for (float& a : acc) {
-      a = a * one + step;
-      __asm__("" : "+w"(a));
-    }
+// Each chain a variable of its own: an array would live in memory. The empty assembly keeps the
+// compiler from packing several chains into one vector.
+template <class T>
+double scalar() {
+  T a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0, i = 0, j = 0, k = 0, l = 0, m = 0,
+    n = 0, o = 0, p = 0;
+  const T one = opaque(T{1}), step = opaque(T{2});
+  const auto next = [one, step](T& x) {
+    x = x * one + step;
+    __asm__("" : "+w"(x));
+  };
+  for (std::int64_t iteration = 0; iteration < kBlockIterations; ++iteration) {
+    next(a);
+    next(b);
+    next(c);
+    next(d);
+    next(e);
+    next(f);
+    next(g);
+    next(h);
+    next(i);
+    next(j);
+    next(k);
+    next(l);
+    next(m);
+    next(n);
+    next(o);
+    next(p);
   }
   double sum = 0;
-  for (const float a : acc) sum += static_cast<double>(a);
-  return sum;
-}
-
-double scalar_f64() {
-  double acc[kChains] = {};
-  const double one = opaque(1.0), step = opaque(2.0);
-  for (std::int64_t i = 0; i < kBlockIterations; ++i) {
-#pragma GCC unroll 16
-    for (double& a : acc) {
-      a = a * one + step;
-      __asm__("" : "+w"(a));
-    }
-  }
-  double sum = 0;
-  for (const double a : acc) sum += a;
+  for (const T x : {a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p}) sum += static_cast<double>(x);
   return sum;
 }
 
@@ -79,8 +83,8 @@ double neon_f64() {
 std::string_view nothing_to_prepare() { return {}; }
 
 constexpr FlopsKernel kKernels[] = {
-    {"f32", "scalar", "", 2 * kChains, 16, 2 * kChains, scalar_f32, nothing_to_prepare},
-    {"f64", "scalar", "", 2 * kChains, 16, 2 * kChains, scalar_f64, nothing_to_prepare},
+    {"f32", "scalar", "", 2 * kChains, 16, 2 * kChains, scalar<float>, nothing_to_prepare},
+    {"f64", "scalar", "", 2 * kChains, 16, 2 * kChains, scalar<double>, nothing_to_prepare},
     {"f32", "neon", "asimd", 8 * kChains, 48, 8 * kChains, neon_f32, nothing_to_prepare},
     {"f64", "neon", "asimd", 4 * kChains, 24, 4 * kChains, neon_f64, nothing_to_prepare},
 };

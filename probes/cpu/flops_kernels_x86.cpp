@@ -25,33 +25,32 @@ T opaque(T value) {
   return hidden;
 }
 
-double scalar_f32() {
-  float acc[kChains] = {};
-  const float one = opaque(1.0F), step = opaque(2.0F);
-  for (std::int64_t i = 0; i < kBlockIterations; ++i) {
-#pragma GCC unroll 16
-    for (float& a : acc) {
-      a = a * one + step;
-      __asm__("" : "+x"(a));  // keeps the chains apart: no packing of several into one vector
-    }
+// Each chain a variable of its own: an array would live in memory. The empty assembly keeps the
+// compiler from packing several chains into one vector.
+template <class T>
+double scalar() {
+  T a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0, i = 0, j = 0, k = 0, l = 0;
+  const T one = opaque(T{1}), step = opaque(T{2});
+  const auto next = [one, step](T& x) {
+    x = x * one + step;
+    __asm__("" : "+x"(x));
+  };
+  for (std::int64_t iteration = 0; iteration < kBlockIterations; ++iteration) {
+    next(a);
+    next(b);
+    next(c);
+    next(d);
+    next(e);
+    next(f);
+    next(g);
+    next(h);
+    next(i);
+    next(j);
+    next(k);
+    next(l);
   }
   double sum = 0;
-  for (const float a : acc) sum += static_cast<double>(a);
-  return sum;
-}
-
-double scalar_f64() {
-  double acc[kChains] = {};
-  const double one = opaque(1.0), step = opaque(2.0);
-  for (std::int64_t i = 0; i < kBlockIterations; ++i) {
-#pragma GCC unroll 16
-    for (double& a : acc) {
-      a = a * one + step;
-      __asm__("" : "+x"(a));
-    }
-  }
-  double sum = 0;
-  for (const double a : acc) sum += a;
+  for (const T x : {a, b, c, d, e, f, g, h, i, j, k, l}) sum += static_cast<double>(x);
   return sum;
 }
 
@@ -220,8 +219,8 @@ std::string_view ask_for_tiles() {
 constexpr double sum_to(double n) { return n * (n + 1) / 2; }
 
 constexpr FlopsKernel kKernels[] = {
-    {"f32", "scalar", "", 2 * kChains, 16, 2 * kChains, scalar_f32, nothing_to_prepare},
-    {"f64", "scalar", "", 2 * kChains, 16, 2 * kChains, scalar_f64, nothing_to_prepare},
+    {"f32", "scalar", "", 2 * kChains, 16, 2 * kChains, scalar<float>, nothing_to_prepare},
+    {"f64", "scalar", "", 2 * kChains, 16, 2 * kChains, scalar<double>, nothing_to_prepare},
     {"f32", "avx2", "avx2", 16 * kChains, 64, sum_to(8) * kChains, avx2_f32, nothing_to_prepare},
     {"f64", "avx2", "avx2", 8 * kChains, 32, sum_to(4) * kChains, avx2_f64, nothing_to_prepare},
     {"f32", "avx512", "avx512f", 32 * kChains, 64, sum_to(16) * kChains, avx512_f32,

@@ -19,13 +19,15 @@
 namespace plimsoll::probes {
 namespace {
 
-constexpr Seconds kBetweenReferences{4.0};  // closer together they would eat the time
+constexpr Seconds kBetweenReferences{4.0};   // closer together they would eat the time
+constexpr Seconds kLeastForReferences{3.0};  // a shorter --max-time is for the cases alone
 
 // The reference loops, sampled now and then. A machine that cannot run them still gets measured.
 class References {
  public:
   References(const HarnessOptions& options, std::vector<Finding>& findings) : findings_(findings) {
     if (options.dry_run) return;
+    if (options.max_time && *options.max_time < kLeastForReferences) return;
     try {
       loops_.emplace(options.probe.cpus);
     } catch (const Error& error) {

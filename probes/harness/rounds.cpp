@@ -70,7 +70,8 @@ void run_rounds(const std::vector<CaseRun*>& cases, const Effort& effort, const 
   const Seconds begin = sys::now();
   std::mt19937_64 random(seed);
   StoppingRule rule = effort.rule;
-  rule.max_time = time.budget;
+  // Not zero: until there are enough rounds, time counts as not begun.
+  rule.max_time = std::max(time.budget, Seconds(1e-9));
   for (std::int64_t round = effort.warm_up ? 0 : 1;; ++round) {
     std::vector<CaseRun*> order;
     std::ranges::copy_if(cases, std::back_inserter(order), &CaseRun::wants_more);
