@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "reports/format/html_text.hpp"
+#include "reports/format/units.hpp"
 #include "reports/page/chart.hpp"
 #include "reports/page/spec.hpp"
 
@@ -104,8 +105,8 @@ Json roof_layers(const std::vector<Roof>& roofs, const Range& x, const Json& enc
     labels.push_back({{"intensity", x.high},
                       {"rate", 1e-9 * roof.at(x.high)},
                       {"type", roof.dtype},
-                      {"name", roof.name() + ": " + with_unit(roof.peak, "FLOP/s") + " and " +
-                                   with_unit(roof.bandwidth, "B/s")}});
+                      {"name", roof.name() + ": " + human(roof.peak, "FLOP/s") + " and " +
+                                   human(roof.bandwidth, "B/s")}});
   }
   Json line = encoding_of_dots;
   line.erase("tooltip");
@@ -168,7 +169,7 @@ void add_matmul_roofline(const Report& machine, std::vector<Chart>& out) {
         roof_names.push_back(roof->second.name());
         used.push_back(roof->second);
       }
-      share = percent(x.rate / roof->second.at(x.intensity));
+      share = human_percent(x.rate / roof->second.at(x.intensity));
       side = x.intensity * roof->second.bandwidth < roof->second.peak ? "memory" : "compute";
     }
     data.push_back({{"intensity", x.intensity},
@@ -177,11 +178,11 @@ void add_matmul_roofline(const Report& machine, std::vector<Chart>& out) {
                     {"running", circumstances(x)},
                     {"shape", shape(x)},
                     {"direction", x.direction},
-                    {"measured", with_unit(x.rate, "FLOP/s")},
+                    {"measured", human(x.rate, "FLOP/s")},
                     {"of the roof", share}});
     chart.table.rows.push_back({shape(x), x.dtype, x.direction, circumstances(x),
-                                with_unit(x.intensity, "1"), with_unit(x.rate, "FLOP/s"),
-                                x.interval, share, side});
+                                human(x.intensity, "1"), human(x.rate, "FLOP/s"), x.interval, share,
+                                side});
   }
   for (const Roof& roof : used) {
     rates.include(1e-9 * roof.peak);
@@ -238,17 +239,17 @@ void add_all_reduce(const Report& machine, std::vector<Chart>& out) {
                     {"high", 1e6 * high_of(*metric)},
                     {"algorithm", algorithm},
                     {"ranks", counted(count, "rank")},
-                    {"size", with_unit(*size, "B")},
-                    {"time", with_unit(*metric->value, "s")},
+                    {"size", human(*size, "B")},
+                    {"time", human(*metric->value, "s")},
                     {"interval", interval_text(*metric)}});
-    chart.table.rows.push_back({with_unit(*size, "B"), std::to_string(count),
+    chart.table.rows.push_back({human(*size, "B"), std::to_string(count),
                                 text_param(*metric, "comm"), text_param(*metric, "algorithm"),
-                                with_unit(*metric->value, "s"), interval_text(*metric),
-                                with_unit(*size / *metric->value, "B/s")});
+                                human(*metric->value, "s"), interval_text(*metric),
+                                human(*size / *metric->value, "B/s")});
   }
   if (data.empty()) return;
   const Json encoding = {{"x", bytes_axis(sizes, "bytes", "bytes of each rank's vector")},
-                         {"y", log_axis(times, "us", "time (µs)")},
+                         {"y", log_axis(times, "us", "time (us)")},
                          {"color", nominal("algorithm", "", algorithms)},
                          {"tooltip", tooltip({"size", "algorithm", "ranks", "time", "interval"})}};
   Json interval = encoding, line = encoding, point = encoding;

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "reports/format/html_text.hpp"
+#include "reports/format/units.hpp"
 #include "reports/page/chart.hpp"
 #include "reports/page/spec.hpp"
 
@@ -23,8 +24,7 @@ Json cache_layers(const Environment& environment, const Range& sizes) {
   for (const auto& [level, size] : levels) {
     const auto bytes = static_cast<double>(size);
     if (bytes < sizes.low || bytes > sizes.high) continue;
-    values.push_back(
-        {{"bytes", bytes}, {"name", fmt::format("L{} {}", level, with_unit(bytes, "B"))}});
+    values.push_back({{"bytes", bytes}, {"name", fmt::format("L{} {}", level, human(bytes, "B"))}});
   }
   const Json x = bytes_axis(sizes, "bytes", "");
   Json place = {{"field", "bytes"}, {"type", "quantitative"}, {"scale", x["scale"]}};
@@ -98,11 +98,11 @@ void add_load_latency(const Report& machine, std::vector<Chart>& out) {
                     {"low", 1e9 * low_of(*metric)},
                     {"high", 1e9 * high_of(*metric)},
                     {"page", page},
-                    {"working set", with_unit(*size, "B")},
-                    {"latency", with_unit(*metric->value, "s")},
+                    {"working set", human(*size, "B")},
+                    {"latency", human(*metric->value, "s")},
                     {"interval", interval_text(*metric)}});
     chart.table.rows.push_back(
-        {with_unit(*size, "B"), page, with_unit(*metric->value, "s"), interval_text(*metric)});
+        {human(*size, "B"), page, human(*metric->value, "s"), interval_text(*metric)});
   }
   if (data.empty()) return;
   const Json encoding = {{"x", bytes_axis(sizes, "bytes", "working set")},
@@ -155,8 +155,8 @@ void add_stream_bandwidth(const Report& machine, std::vector<Chart>& out) {
     if (!size || *size <= 0) continue;
     const double count = number_param(*metric, "cores").value_or(1);
     const std::string kernel = text_param(*metric, "kernel");
-    chart.table.rows.push_back({with_unit(count, "1"), kernel, with_unit(*size, "B"),
-                                with_unit(*metric->value, "B/s"), interval_text(*metric)});
+    chart.table.rows.push_back({human(count, "1"), kernel, human(*size, "B"),
+                                human(*metric->value, "B/s"), interval_text(*metric)});
     if (std::find(cores.begin(), cores.end(), count) == cores.end()) continue;
     sizes.include(*size);
     rates.include(1e-9 * low_of(*metric));
@@ -167,8 +167,8 @@ void add_stream_bandwidth(const Report& machine, std::vector<Chart>& out) {
                     {"high", 1e-9 * high_of(*metric)},
                     {"kernel", kernel},
                     {"facet", counted(static_cast<std::size_t>(count), "core")},
-                    {"working set", with_unit(*size, "B")},
-                    {"bandwidth", with_unit(*metric->value, "B/s")},
+                    {"working set", human(*size, "B")},
+                    {"bandwidth", human(*metric->value, "B/s")},
                     {"interval", interval_text(*metric)}});
   }
   if (data.empty()) return;

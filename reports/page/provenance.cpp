@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "reports/format/html_text.hpp"
+#include "reports/format/units.hpp"
 #include "reports/page/sections.hpp"
 
 namespace plimsoll::reports {
@@ -27,10 +28,10 @@ std::string list_of(const std::vector<std::string>& items) {
 std::string caches_text(const Environment& env) {
   std::string out;
   for (const CacheFact& cache : env.caches) {
-    out += fmt::format("{}L{} {} {} × {}", out.empty() ? "" : ", ", cache.level, cache.type,
-                       cache.size_bytes ? with_unit(static_cast<double>(*cache.size_bytes), "B")
-                                        : "of unknown size",
-                       cache.instances);
+    out += fmt::format(
+        "{}L{} {} {} × {}", out.empty() ? "" : ", ", cache.level, cache.type,
+        cache.size_bytes ? human(static_cast<double>(*cache.size_bytes), "B") : "of unknown size",
+        cache.instances);
   }
   return out;
 }
@@ -39,7 +40,7 @@ std::string numa_text(const Environment& env) {
   std::string out;
   for (const NumaFact& node : env.numa) {
     out += fmt::format("{}node {}: {}, CPUs {}", out.empty() ? "" : "; ", node.id,
-                       with_unit(static_cast<double>(node.memory_bytes), "B"), node.cpus);
+                       human(static_cast<double>(node.memory_bytes), "B"), node.cpus);
   }
   return out;
 }
@@ -47,7 +48,7 @@ std::string numa_text(const Environment& env) {
 Facts facts_of(const Report& report) {
   const Environment& env = report.environment;
   const auto text = [](const std::string& value) { return value; };
-  const auto size = [](std::int64_t bytes) { return with_unit(static_cast<double>(bytes), "B"); };
+  const auto size = [](std::int64_t bytes) { return human(static_cast<double>(bytes), "B"); };
   std::string libraries;
   for (const auto& [name, version] : env.libraries) {
     libraries += (libraries.empty() ? "" : ", ") + name + " " + version;
@@ -64,7 +65,7 @@ Facts facts_of(const Report& report) {
        env.usable_cpus + " / " + env.online_cpus + " / " + env.present_cpus},
       {"CPU quota", known(env.cpu_quota, [](double v) { return fmt::format("{:g} CPUs", v); })},
       {"governor", known(env.governor, text)},
-      {"frequency", known(env.frequency_hz, [](double v) { return with_unit(v, "Hz"); })},
+      {"frequency", known(env.frequency_hz, [](double v) { return human(v, "Hz"); })},
       {"instruction sets", list_of(env.isa)},
       {"caches", caches_text(env)},
       {"NUMA", numa_text(env)},
@@ -74,9 +75,8 @@ Facts facts_of(const Report& report) {
       {"locked memory", known(env.memlock_bytes, size)},
       {"kernel", env.kernel},
       {"distribution", env.distribution},
-      {"clock",
-       fmt::format("{}, resolution {}, {} a reading", env.clock_source,
-                   with_unit(env.clock_resolution_s, "s"), with_unit(env.clock_cost_s, "s"))},
+      {"clock", fmt::format("{}, resolution {}, {} a reading", env.clock_source,
+                            human(env.clock_resolution_s, "s"), human(env.clock_cost_s, "s"))},
       {"libraries", libraries},
       {"tool", fmt::format("{} {}, commit {}{}, {}, {}", report.tool.name, report.tool.version,
                            report.tool.git_commit.empty() ? "unknown" : report.tool.git_commit,
@@ -146,7 +146,7 @@ std::string probes_html(const Reports& reports) {
                            : probe.status == Status::failed  ? "failed"
                                                              : "implausible";
       table.rows.push_back({std::to_string(i + 1), probe.id, status, probe.reason,
-                            with_unit(probe.duration.value(), "s")});
+                            human(probe.duration.value(), "s")});
     }
     for (const std::string& missing : machine->missing) {
       table.rows.push_back({std::to_string(i + 1), missing, "missing",
@@ -186,7 +186,7 @@ std::string quality_html(const Reports& reports) {
   for (std::size_t i = 0; i < reports.size(); ++i) {
     for (const Indicator& indicator : reports[i].quality.indicators) {
       table.rows.push_back({std::to_string(i + 1), reports[i].quality.verdict, indicator.id,
-                            with_unit(indicator.value, "1"), indicator.ok ? "yes" : "no"});
+                            human(indicator.value, "1"), indicator.ok ? "yes" : "no"});
     }
   }
   if (table.rows.empty()) return "";

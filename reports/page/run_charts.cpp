@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "reports/format/html_text.hpp"
+#include "reports/format/units.hpp"
 #include "reports/page/chart.hpp"
 #include "reports/page/spec.hpp"
 #include "reports/page/steps.hpp"
@@ -141,7 +142,7 @@ void add_loss(const Reports& reports, std::vector<Chart>& out) {
       const bool last = step + 1 == loss->samples.size();
       chart.table.rows.push_back(
           {label, std::to_string(step + 1), fmt::format("{:.4f}", loss->samples[step]),
-           last && accuracy != nullptr && accuracy->value ? percent(*accuracy->value) : ""});
+           last && accuracy != nullptr && accuracy->value ? human_percent(*accuracy->value) : ""});
     }
   }
   if (data.empty()) return;
@@ -198,10 +199,9 @@ void add_limits(const Reports& reports, std::vector<Chart>& out) {
       data.push_back({{"cell", label},
                       {"resource", limit.resource},
                       {"rate", rate},
-                      {"samples per second", with_unit(rate, "1")},
+                      {"samples per second", human(rate, "1")},
                       {"binds", binds}});
-      chart.table.rows.push_back(
-          {label, limit.resource, with_unit(rate, "1/s"), binds ? "binds" : ""});
+      chart.table.rows.push_back({label, limit.resource, human(rate, "1/s"), binds ? "binds" : ""});
     }
   }
   if (data.empty()) return;
@@ -231,7 +231,7 @@ void add_sensitivity(const Reports& reports, std::vector<Chart>& out) {
       add_once(cells, label);
       add_once(inputs, item.input);
       const double change = std::pow(1.1, -std::fabs(item.elasticity)) - 1;
-      const std::string gain = signed_percent(change) + " step time";
+      const std::string gain = human_percent(change, true) + " step time";
       data.push_back({{"cell", label},
                       {"resource", item.input},
                       {"change", 100 * change},

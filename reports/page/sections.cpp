@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "reports/format/html_text.hpp"
+#include "reports/format/units.hpp"
 #include "reports/page/spec.hpp"
 
 namespace plimsoll::reports {
@@ -212,7 +213,7 @@ std::string measurements_section(const Reports& reports) {
       std::string status = status_word(metric.status);
       if (!metric.reason.empty()) status += ": " + metric.reason;
       table.rows.push_back({std::to_string(i + 1), metric.name, joined(metric.params),
-                            metric.value ? with_unit(*metric.value, metric.unit) : "",
+                            metric.value ? human(*metric.value, metric.unit) : "",
                             interval_text(metric), std::to_string(metric.samples.size()), status,
                             kind_word(metric.kind), metric.source});
     }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "reports/format/html_text.hpp"
+#include "reports/format/units.hpp"
 
 namespace plimsoll::reports {
 namespace {
@@ -86,8 +87,7 @@ double high_of(const Metric& metric) {
 
 std::string interval_text(const Metric& metric) {
   if (!metric.interval) return "";
-  return "[" + with_unit(metric.interval->low, metric.unit) + ", " +
-         with_unit(metric.interval->high, metric.unit) + "]";
+  return "[" + human_range(metric.interval->low, metric.interval->high, metric.unit) + "]";
 }
 
 void Range::include(double value) {

@@ -21,7 +21,7 @@ using Json = nlohmann::ordered_json;
 [[nodiscard]] std::vector<const Metric*> measured(const Report& report, const std::string& name);
 [[nodiscard]] double low_of(const Metric& metric);  // of the interval, else the value
 [[nodiscard]] double high_of(const Metric& metric);
-[[nodiscard]] std::string interval_text(const Metric& metric);  // "[90 ns, 97 ns]" or ""
+[[nodiscard]] std::string interval_text(const Metric& metric);  // "[90.0 .. 97.0 ns]" or ""
 
 // --- Ranges of logarithmic axes ------------------------------------------------------------------
 struct Range {

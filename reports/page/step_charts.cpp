@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "reports/format/html_text.hpp"
+#include "reports/format/units.hpp"
 #include "reports/page/chart.hpp"
 #include "reports/page/spec.hpp"
 #include "reports/page/steps.hpp"
@@ -52,7 +53,7 @@ Json rows_axis(const std::vector<std::string>& labels) {
 }
 
 std::string span(const StepSide& side) {
-  return "[" + with_unit(side.low.value(), "s") + ", " + with_unit(side.high.value(), "s") + "]";
+  return "[" + human_range(side.low.value(), side.high.value(), "s") + "]";
 }
 
 double error_of(const ComparedStep& step) {
@@ -115,15 +116,15 @@ void add_step_times(const Reports& reports, std::vector<Chart>& out) {
                       {"ms", 1e3 * value.time.value()},
                       {"low", 1e3 * value.low.value()},
                       {"high", 1e3 * value.high.value()},
-                      {"time", with_unit(value.time.value(), "s")},
+                      {"time", human(value.time.value(), "s")},
                       {"interval", span(value)}});
-      row[column] = with_unit(value.time.value(), "s");
+      row[column] = human(value.time.value(), "s");
       row[column + 1] = span(value);
     };
     if (step.predicted) side(*step.predicted, "predicted", 1);
     if (step.measured) side(*step.measured, "measured", 3);
     if (step.predicted && step.measured) {
-      row[5] = signed_percent(error_of(step));
+      row[5] = human_percent(error_of(step), true);
       row[6] = inside(step) ? "inside the interval" : "outside";
     }
     chart.table.rows.push_back(std::move(row));
@@ -174,10 +175,10 @@ void add_step_errors(const Reports& reports, std::vector<Chart>& out) {
       data.push_back({{"cell", step.label},
                       {"error", 100 * error},
                       {"kind", kinds[corrected ? 1 : 0]},
-                      {"missed by", signed_percent(error)},
+                      {"missed by", human_percent(error, true)},
                       {"interval", cell.inside ? "measured inside" : "measured outside"}});
     }
-    const std::string twice = cell.aa_spread ? percent(*cell.aa_spread) : "";
+    const std::string twice = cell.aa_spread ? human_percent(*cell.aa_spread) : "";
     if (cell.aa_spread) {
       floor.push_back({{"cell", step.label},
                        {"low", -100 * *cell.aa_spread},
@@ -185,7 +186,7 @@ void add_step_errors(const Reports& reports, std::vector<Chart>& out) {
                        {"same run twice", twice}});
     }
     chart.table.rows.push_back(
-        {step.label, signed_percent(cell.error), signed_percent(cell.corrected_error),
+        {step.label, human_percent(cell.error, true), human_percent(cell.corrected_error, true),
          fmt::format("{:.3f}", cell.drift_ratio), twice, std::to_string(cell.attempts),
          cell.inside ? "inside the interval" : "outside"});
   }
@@ -228,7 +229,7 @@ void add_segments(const ComparedStep& step, const StepSide& side, const std::str
     Json row = {{"cell", step.label},
                 {"side", name},
                 {"phase", phase.text},
-                {"time", with_unit(seconds.value(), "s")},
+                {"time", human(seconds.value(), "s")},
                 {"share", fmt::format("{:.1f} % of the measured step", share)}};
     if (phase.seconds == &Phases::communication_hidden) {
       row["from"] = std::max(0.0, end_of_backward - share);
@@ -302,9 +303,9 @@ void add_step_phases(const Reports& reports, std::vector<Chart>& out) {
       add_segments(step, *value, name, whole, data, hidden);
       std::vector<std::string> row = {step.label, name};
       for (const PhaseField& phase : kPhases) {
-        row.push_back(with_unit((value->phases.*phase.seconds).value(), "s"));
+        row.push_back(human((value->phases.*phase.seconds).value(), "s"));
       }
-      row.push_back(with_unit(value->time.value(), "s"));
+      row.push_back(human(value->time.value(), "s"));
       chart.table.rows.push_back(std::move(row));
     };
     side(step.predicted, "predicted");

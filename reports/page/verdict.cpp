@@ -11,6 +11,7 @@
 
 #include "core/statistics.hpp"
 #include "reports/format/html_text.hpp"
+#include "reports/format/units.hpp"
 #include "reports/page/spec.hpp"
 #include "reports/page/steps.hpp"
 
@@ -57,26 +58,27 @@ void add_judged(const Judged& judge, Verdict& out) {
     out.sentence = fmt::format(
         "The prediction for {} missed the measured step time by {}; the "
         "measurement lies {} the predicted interval.",
-        judge.worst, signed_percent(judge.signed_raw.front()),
+        judge.worst, human_percent(judge.signed_raw.front(), true),
         judge.inside == 1 ? "inside" : "outside");
   } else {
     out.sentence = fmt::format(
         "Over {} configurations the predicted step time missed the measured one by {} in the "
         "median "
         "and by {} at worst ({}); {} measurements lie inside the predicted interval.",
-        judge.raw.size(), percent(middle), signed_percent(judge.worst_error), judge.worst,
-        share_inside(judge));
+        judge.raw.size(), human_percent(middle), human_percent(judge.worst_error, true),
+        judge.worst, share_inside(judge));
   }
-  out.figures.push_back({"median |error|", percent(middle),
-                         judge.corrected.empty()
-                             ? "raw"
-                             : "raw; " + percent(median(judge.corrected)) + " drift-corrected"});
+  out.figures.push_back(
+      {"median |error|", human_percent(middle),
+       judge.corrected.empty()
+           ? "raw"
+           : "raw; " + human_percent(median(judge.corrected)) + " drift-corrected"});
   if (judge.raw.size() > 1) {
     out.figures.push_back(
-        {"90th percentile", percent(quantile(judge.raw, 0.9)), "of |error|, raw"});
-    out.figures.push_back({"worst", signed_percent(judge.worst_error), judge.worst});
+        {"90th percentile", human_percent(quantile(judge.raw, 0.9)), "of |error|, raw"});
+    out.figures.push_back({"worst", human_percent(judge.worst_error, true), judge.worst});
     out.figures.push_back(
-        {"bias", signed_percent(median(judge.signed_raw)), "median of the signed error"});
+        {"bias", human_percent(median(judge.signed_raw), true), "median of the signed error"});
   }
   out.figures.push_back({"inside the interval", share_inside(judge), "measured step times"});
 }
@@ -95,7 +97,7 @@ void add_best(const Report& machine, const std::string& metric_name, const std::
   if (cores) note = counted(static_cast<std::size_t>(*cores), "core");
   const std::string isa = text_param(*best, "instruction_set");
   if (!isa.empty()) note += (note.empty() ? "" : ", ") + isa;
-  out.figures.push_back({title, with_unit(*best->value, best->unit), note});
+  out.figures.push_back({title, human(*best->value, best->unit), note});
 }
 
 void add_at_largest(const Report& machine, const std::string& metric_name, const std::string& title,
@@ -113,8 +115,7 @@ void add_at_largest(const Report& machine, const std::string& metric_name, const
     }
   }
   if (found == nullptr) return;
-  out.figures.push_back(
-      {title, with_unit(*found->value, found->unit), "at " + with_unit(largest, "B")});
+  out.figures.push_back({title, human(*found->value, found->unit), "at " + human(largest, "B")});
 }
 
 void add_machine(const Report& machine, Verdict& out) {
@@ -126,7 +127,7 @@ void add_machine(const Report& machine, Verdict& out) {
     out.sentence = fmt::format("{}, {} and {} of memory: {} of {} succeeded{}.",
                                env.cpu_model.empty() ? "This machine" : env.cpu_model,
                                counted(static_cast<std::size_t>(std::max(0, env.cores)), "core"),
-                               with_unit(static_cast<double>(env.memory_bytes), "B"), ok,
+                               human(static_cast<double>(env.memory_bytes), "B"), ok,
                                counted(subject.probes.size(), "probe"),
                                subject.partial ? "; the report is partial" : "");
   }
@@ -141,8 +142,8 @@ void add_single(const ComparedStep& step, Verdict& out) {
   const StepSide& side = predicted ? *step.predicted : *step.measured;
   out.sentence =
       fmt::format("{}: a training step {} {}, between {} and {}.", step.label,
-                  predicted ? "is predicted to take" : "took", with_unit(side.time.value(), "s"),
-                  with_unit(side.low.value(), "s"), with_unit(side.high.value(), "s"));
+                  predicted ? "is predicted to take" : "took", human(side.time.value(), "s"),
+                  human(side.low.value(), "s"), human(side.high.value(), "s"));
 }
 
 std::string worst_quality(const Reports& reports) {

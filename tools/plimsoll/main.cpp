@@ -16,6 +16,7 @@ namespace {
 
 constexpr void (*kSubcommands[])(CLI::App&, Context&) = {
     add_doctor,
+    add_report,
     add_schema,
 };
 
