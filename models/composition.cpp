@@ -1,9 +1,13 @@
 // How the parts of a data-parallel step add up.
 //
-//     forward = sum t_op;   backward, exposed, hidden = overlap(...);   optimizer = t_sgd
+//     forward = sum t_op;   backward, stolen, exposed = overlap(...);   optimizer = t_sgd
 //     computed = forward + backward + optimizer
-//     exposed += computed * straggler;   input = loader(computed + exposed)
-//     step = input + forward + backward + exposed + optimizer
+//     exposed += computed * straggler;   input = loader(computed + stolen + exposed)
+//     step = input + forward + backward + stolen + exposed + optimizer
+//
+// The phase communication_hidden is what was reduced while backward ran; the part of it that the
+// computing cores did themselves (stolen) is in the step, the rest is free.
+//
 //     half width^2 = (sum t_i m_i)^2 + sum (t_i a_i)^2 + (1.96 drift step)^2
 //
 // m_i is the relative interval of the measurements behind term i: they were all taken in one state
@@ -63,7 +67,7 @@ void add_operators(const Parts& parts, const WhatIf& what_if, Composition& resul
                                 .extrapolated = t.extrapolated});
     if (part.phase == "forward") result.phases.forward += t.time;
     if (part.phase == "optimizer") result.phases.optimizer += t.time;
-    if (part.phase == "backward") backward.push_back({part.op, t.time});
+    if (part.phase == "backward") backward.push_back({part.op, t.time, part.finishes_gradients});
     result.compute += t.compute;
     result.memory += t.memory;
     result.dispatch += t.dispatch;
@@ -83,19 +87,25 @@ void add_reductions(const Parts& parts, const Plan& plan, const WhatIf& what_if,
   result.phases.backward = o.backward;
   result.phases.communication_exposed = o.exposed;
   result.phases.communication_hidden = o.hidden;
-  const double exposed_share =
-      result.communication > Seconds(0) ? o.exposed / result.communication : 0.0;
-  for (std::size_t i = 0; i < reductions.size(); ++i) {
+  result.stolen = o.stolen;
+  // Exposed time belongs to the last reductions.
+  Seconds exposed_left = o.exposed;
+  std::vector<BreakdownItem> items;
+  for (std::size_t i = reductions.size(); i-- > 0;) {
     const MeasuredTime& t = parts.reductions[i].time;
-    const Seconds exposed = reductions[i].time * exposed_share;
-    result.breakdown.push_back({.component = parts.reductions[i].component,
-                                .phase = "communication_exposed",
-                                .seconds = exposed,
-                                .hidden = reductions[i].time - exposed,
-                                .bound_by = "communication",
-                                .extrapolated = t.extrapolated});
-    uncertainty.add(exposed, half_ratio(t), kHalfWidth * t.log_sd);
+    const Seconds exposed = std::min(reductions[i].time, exposed_left);
+    const Seconds behind = reductions[i].time - exposed;
+    const Seconds stolen = plan.overlap ? parts.compute_share * behind : Seconds(0);
+    exposed_left -= exposed;
+    items.push_back({.component = parts.reductions[i].component,
+                     .phase = exposed >= behind ? "communication_exposed" : "communication_hidden",
+                     .seconds = exposed + stolen,
+                     .hidden = behind - stolen,
+                     .bound_by = "communication",
+                     .extrapolated = t.extrapolated});
+    uncertainty.add(exposed + stolen, half_ratio(t), kHalfWidth * t.log_sd);
   }
+  result.breakdown.insert(result.breakdown.end(), items.rbegin(), items.rend());
 }
 
 void add_stragglers(const Parts& parts, Composition& result) {
@@ -113,7 +123,8 @@ void add_stragglers(const Parts& parts, Composition& result) {
 void add_input(const Parts& parts, const Plan& plan, const WhatIf& what_if, Composition& result,
                Uncertainty& uncertainty) {
   const Phases& p = result.phases;
-  const Seconds computing = p.forward + p.backward + p.communication_exposed + p.optimizer;
+  const Seconds computing =
+      p.forward + p.backward + result.stolen + p.communication_exposed + p.optimizer;
   const LoaderTime t = loader_time({.assemble = parts.gather.time / what_if.loader_ratio,
                                     .step = computing,
                                     .loader_workers = plan.loader_workers,
@@ -143,7 +154,8 @@ Composition compose(const Parts& parts, const Plan& plan, const WhatIf& what_if)
   add_input(parts, plan, what_if, result, uncertainty);
   const Phases& p = result.phases;
   result.step =
-      p.input + p.h2d + p.forward + p.backward + p.communication_exposed + p.optimizer + p.idle;
+      p.input + p.h2d + p.forward + p.backward + result.stolen + p.communication_exposed +
+      p.optimizer + p.idle;
   result.half_width = uncertainty.half_width(result.step, parts.drift_ratio);
   return result;
 }

@@ -20,6 +20,7 @@ struct OperatorPart {
   std::string component;  // "fc1.forward"
   std::string phase;      // forward | backward | optimizer
   int op = 0;             // index in the graph; -1 for the optimizer
+  bool finishes_gradients = false;
   OperatorTime time;
 };
 
@@ -45,6 +46,7 @@ struct Parts {
 struct Composition {
   Phases phases;
   Seconds step;
+  Seconds stolen;      // reductions' work on the computing cores during backward
   Seconds half_width;  // of the 95 % interval
   std::vector<BreakdownItem> breakdown;
   Seconds compute, memory, dispatch, communication, input;  // each as if it were the only limit

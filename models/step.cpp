@@ -1,6 +1,6 @@
 // From a machine, a workload and a plan to a prediction: looks up every part, composes, explains.
 //
-//     step = input + forward + backward + communication_exposed + optimizer
+//     step = input + forward + backward + stolen + communication_exposed + optimizer
 //
 // Source    models/composition.cpp for the sum; one file for every part.
 // Assumes   Steady state: neither the first steps nor an epoch's last, smaller batch. What is
@@ -51,13 +51,14 @@ void add_operator_parts(const Workload& workload, const Operators& operators, st
     parts.operators.push_back({.component = op.name + "." + to_string(direction),
                                .phase = phase,
                                .op = index,
+                               .finishes_gradients = direction == Direction::backward_weights,
                                .time = operators.time(op, direction, batch)});
   };
   const int count = static_cast<int>(graph.ops.size());
   for (int i = 0; i < count; ++i) add(i, Direction::forward, "forward");
   for (int i = count - 1; i >= 0; --i) {
+    add(i, Direction::backward_weights, "backward");  // first: other ranks wait for it
     add(i, Direction::backward_data, "backward");
-    add(i, Direction::backward_weights, "backward");
   }
   parts.operators.push_back({.component = "sgd_momentum",
                              .phase = "optimizer",
@@ -65,7 +66,6 @@ void add_operator_parts(const Workload& workload, const Operators& operators, st
                              .time = operators.optimizer(parameter_count(graph))});
 }
 
-// Reductions become ready after the last executed backward of their operator.
 void add_reduction_parts(const Machine& machine, const Workload& workload, const Plan& plan,
                          Parts& parts, std::vector<std::string>& assumptions) {
   if (plan.workers == 1) return;
@@ -85,29 +85,26 @@ double straggler_ratio(const Machine& machine, const Plan& plan) {
   return machine.jitter_ratio ? straggler_factor(plan.workers, *machine.jitter_ratio) - 1 : 0.0;
 }
 
-int free_cores(const Machine& machine, const Plan& plan, std::vector<std::string>& assumptions) {
-  if (machine.usable_cores == 0) {
+// A rank's loader threads share the rank's own cores, all of which compute.
+int free_cores(const Plan& plan, std::vector<std::string>& assumptions) {
+  if (plan.loader_workers > 0) {
     assumptions.emplace_back(
-        "the report does not say how many cores are usable: none is left for "
-        "loader threads");
-    return 0;
-  }
-  const int left = std::max(0, machine.usable_cores - plan.workers * plan.threads);
-  if (left == 0 && plan.loader_workers > 0) {
-    assumptions.emplace_back(
-        "every core computes: loader threads take their time from the ranks, "
+        "loader threads run on their rank's cores and take their time from it, "
         "counted as input");
   }
-  return left;
+  return 0;
 }
 
 void explain(const Parts& parts, const Composition& composition, Prediction& prediction) {
+  prediction.assumptions.emplace_back(
+      "memory counts the ranks' buffers; the data set and libraries come on top");
   for (const BreakdownItem& item : composition.breakdown) {
     if (item.extrapolated) prediction.extrapolated.push_back(item.component);
   }
   if (!parts.reductions.empty() && parts.compute_share >= 1) {
     prediction.assumptions.emplace_back(
-        "reductions are work of the cores that compute: none of them is hidden");
+        "reductions are work of the cores that compute: those during backward delay it, none is "
+        "free");
   }
 }
 
@@ -137,7 +134,7 @@ Prediction predict(const Machine& machine, const Workload& workload, const Plan&
               .reductions = {},
               .gather = operators.gather(batch, elements(workload.sample_shape))};
   parts.drift_ratio = machine.drift_ratio.value_or(0);
-  parts.free_cores = free_cores(machine, plan, prediction.assumptions);
+  parts.free_cores = free_cores(plan, prediction.assumptions);
   add_operator_parts(workload, operators, batch, parts);
   add_reduction_parts(machine, workload, plan, parts, prediction.assumptions);
   parts.straggler_ratio = straggler_ratio(machine, plan);

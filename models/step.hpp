@@ -1,6 +1,8 @@
 // How long one training step takes on a machine, and why: read this file first.
 //
-//     step = input_exposed + h2d + forward + backward + communication_exposed + optimizer + idle
+//     step = input + h2d + forward + backward + stolen + communication_exposed + optimizer + idle
+//
+// `stolen` is the part of communication_hidden that the computing cores do themselves.
 //
 // Every term has a file: operators (models/operator), collectives (models/collective), their
 // composition for data parallelism (models/strategy/data_parallel), the loader (models/input),

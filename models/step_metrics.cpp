@@ -1,7 +1,8 @@
 // A prediction as metrics, under the names that a run uses too.
 //
 //     sample_rate = batch / step;  flop_rate = FLOP of the batch / step
-//     utilisation = flop_rate / (compute ceiling of all ranks' cores)
+//     utilisation = flop_rate / (compute ceiling of all ranks' cores);  peak_memory: all ranks
+//     together
 //
 // Source    The report's metric names: core/record.hpp.
 // Assumes   -
@@ -62,8 +63,8 @@ std::vector<Metric> metrics_of(const Prediction& prediction, const Machine& mach
   if (ceiling.compute) {
     result.push_back(rate("predict.utilisation", "1", flop / ceiling.compute->value(), step));
   }
-  result.push_back(
-      metric("predict.peak_memory", "B", Better::lower, total(prediction.memory).value()));
+  result.push_back(metric("predict.peak_memory", "B", Better::lower,
+                          total(prediction.memory).value() * prediction.plan.workers));
   const Phases& p = prediction.phases;
   const std::vector<std::pair<const char*, Seconds>> phases = {
       {"input", p.input},

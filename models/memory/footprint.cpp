@@ -1,10 +1,11 @@
 // Memory of one rank.
 //
 //     parameters = gradients = momentum = 4 P          (f32: 12 bytes a parameter together)
-//     activations = b e sum of all tensors made by operators, but reshapes and the loss
-//     activation gradients = the same
+//     activations = b e sum of all tensors made by operators, but reshapes
+//     activation gradients = the same without the loss
 //     workspace = b * 4 * pooled outputs of largest-pooling (which input won)
-//     input = (prefetch + 1) b (4 elements of a sample + 4 bytes of label)
+//     input = slots b (4 elements of a sample + 4 bytes of label)
+//     slots = prefetch + 1 with loader threads, else 1
 //
 // Source    Counting the tensors of the graph; 12 bytes a parameter is the well-known figure of SGD
 //           with momentum in single precision.
@@ -15,6 +16,7 @@
 
 #include "models/memory/footprint.hpp"
 
+#include <algorithm>
 #include <variant>
 
 #include "core/error.hpp"
@@ -25,27 +27,27 @@ std::vector<MemoryItem> footprint(const Workload& workload, const Plan& plan, st
   expects(batch >= 0, "footprint: the batch is not negative");
   const auto samples = static_cast<double>(batch);
   const Bytes parameters(4.0 * static_cast<double>(parameter_count(workload.graph)));
-  double activation_elements = 0, pool_elements = 0;
+  double values = 0, gradients = 0, pooled = 0;  // elements of one sample
   for (const Op& op : workload.graph.ops) {
+    if (std::holds_alternative<Reshape>(op.attributes)) continue;
     const auto& tensor = workload.graph.tensors[static_cast<std::size_t>(op.output)];
     const auto count = static_cast<double>(elements(tensor.shape));
-    if (std::holds_alternative<Reshape>(op.attributes)) continue;
-    if (std::holds_alternative<SoftmaxCrossEntropy>(op.attributes)) continue;
-    activation_elements += count;
+    values += count;
+    if (!std::holds_alternative<SoftmaxCrossEntropy>(op.attributes)) gradients += count;
     const auto* pool = std::get_if<Pool>(&op.attributes);
-    if (pool != nullptr && pool->mode == Pool::Mode::max) pool_elements += count;
+    if (pool != nullptr && pool->mode == Pool::Mode::max) pooled += count;
   }
-  const auto element_bytes = static_cast<double>(size_of(plan.dtype));
-  const Bytes activations(samples * element_bytes * activation_elements);
+  const Bytes batch_element(samples * static_cast<double>(size_of(plan.dtype)));
   const double input_elements = static_cast<double>(elements(workload.sample_shape));
+  const double slots = plan.loader_workers > 0 ? std::max(plan.prefetch, 1) + 1.0 : 1.0;
   return {
       {"parameters", parameters},
       {"gradients", parameters},
       {"momentum", parameters},
-      {"activations", activations},
-      {"activation gradients", activations},
-      {"workspace", Bytes(samples * 4.0 * pool_elements)},
-      {"input", Bytes((plan.prefetch + 1.0) * samples * (4.0 * input_elements + 4.0))},
+      {"activations", batch_element * values},
+      {"activation gradients", batch_element * gradients},
+      {"workspace", Bytes(samples * 4.0 * pooled)},
+      {"input", Bytes(slots * samples * (4.0 * input_elements + 4.0))},
   };
 }
 

@@ -2,12 +2,14 @@
 //
 //     ready_i = time at which backward has made the last gradient of bucket i
 //     start_i = max(ready_i, end_{i-1});   end_i = start_i + T_i
-//     end     = max(T_backward + s sum T_i, end_last);   exposed = end - T_backward
-//     without overlap:  end = T_backward + sum T_i
+//     backward_end = T_backward + s * sum of T_i posted before the last kernel
+//     exposed = max(0, end_last - backward_end);   step part = backward_end + exposed
+//     without overlap:  exposed = sum T_i
 //
 // s is the share of a reduction that is work of the computing cores: whatever they spend on it
 // delays all later backward by s T_i. s = 0 is a link with its own engine (the formula of PyTorch's
-// DDP); s = 1 is shared memory with every core computing: then nothing is hidden, only moved.
+// DDP); s = 1 is shared memory polled between kernels: then nothing is saved, only moved into
+// backward.
 //
 //     E[max of n] = mean (1 + cv z_n),  z_n = Phi^-1((n - 0.375) / (n + 0.25))
 //
@@ -49,26 +51,27 @@ Overlap overlap(const std::vector<BackwardOp>& backward, const std::vector<Reduc
   Seconds link_end;  // of the last reduction
   Seconds reducing;
   std::size_t next = 0;
-  const auto reduce = [&](const Reduction& reduction) {
-    link_end = std::max(clock, link_end) + reduction.time;
-    clock += compute_share * reduction.time;
-    reducing += reduction.time;
+  const auto reduce = [&](double share) {
+    const Seconds time = reductions[next++].time;
+    link_end = std::max(clock, link_end) + time;
+    clock += share * time;
+    reducing += time;
     result.reduction_ends.push_back(link_end);
   };
   for (std::size_t i = 0; i < backward.size(); ++i) {
     result.backward += backward[i].time;
     clock += backward[i].time;
-    const int op = backward[i].op;
-    if (!overlapped || (i + 1 < backward.size() && backward[i + 1].op == op)) continue;
-    while (next < reductions.size() && reductions[next].ready_after_op == op) {
-      reduce(reductions[next++]);
+    const bool last = i + 1 == backward.size();
+    if (!overlapped || last || !backward[i].finishes_gradients) continue;
+    while (next < reductions.size() && reductions[next].ready_after_op == backward[i].op) {
+      reduce(compute_share);
     }
   }
-  for (; next < reductions.size(); ++next) reduce(reductions[next]);
-  result.end = std::max(clock, link_end);
-  result.exposed = std::min(result.end - result.backward, reducing);
-  result.end = result.backward + result.exposed;
+  result.stolen = clock - result.backward;
+  while (next < reductions.size()) reduce(0.0);
+  result.exposed = std::max(Seconds(0), link_end - clock);
   result.hidden = reducing - result.exposed;
+  result.end = clock + result.exposed;
   return result;
 }
 

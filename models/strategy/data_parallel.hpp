@@ -12,6 +12,7 @@ namespace plimsoll::models {
 struct BackwardOp {
   int op = 0;  // index in the graph
   Seconds time;
+  bool finishes_gradients = true;  // of this operator's parameters
 };
 
 struct Reduction {
@@ -21,9 +22,10 @@ struct Reduction {
 
 struct Overlap {
   Seconds backward;  // computing alone
-  Seconds end;       // from the start of backward until the last gradient is reduced
-  Seconds exposed;   // end - backward
-  Seconds hidden;    // of the reductions, behind computing
+  Seconds stolen;    // taken from the computing cores by reductions while backward ran
+  Seconds exposed;   // waited for after backward
+  Seconds hidden;    // of the reductions, while backward ran; `stolen` is part of it
+  Seconds end;       // backward + stolen + exposed
   std::vector<Seconds> reduction_ends;
 };
 

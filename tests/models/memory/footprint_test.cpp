@@ -40,8 +40,9 @@ TEST_CASE("single precision SGD with momentum holds 12 bytes a parameter") {
 
 TEST_CASE("mlp, batch 256: activations and input by hand") {
   const auto items = footprint(mlp_workload(), Plan{}, 256);
-  // fc1, relu1, fc2, relu2: 1024 each; fc3: 10.
-  CHECK(bytes_of(items, "activations") == 256.0 * 4 * (4 * 1024 + 10));
+  // fc1, relu1, fc2, relu2: 1024 each; fc3: 10; the loss 1.
+  CHECK(bytes_of(items, "activations") == 256.0 * 4 * (4 * 1024 + 11));
+  CHECK(bytes_of(items, "activation gradients") == 256.0 * 4 * (4 * 1024 + 10));
   CHECK(bytes_of(items, "input") == 3.0 * 256 * (4 * 784 + 4));  // prefetch 2
   CHECK(bytes_of(items, "workspace") == 0);
   double sum = 0;

@@ -8,53 +8,59 @@ using namespace plimsoll::models;
 
 namespace {
 
-// Three operators of 2, 3 and 5 s in backward order 2, 1, 0; operator 1 has two directions.
+// Operators 2, 1, 0 in the order of backward; operator 1 has a second kernel after its gradients.
 const std::vector<BackwardOp> kBackward = {
-    {2, Seconds(2)}, {1, Seconds(1)}, {1, Seconds(2)}, {0, Seconds(5)}};
+    {2, Seconds(2)}, {1, Seconds(3), true}, {1, Seconds(2), false}, {0, Seconds(5)}};
 
 }  // namespace
 
 TEST_CASE("a link with its own engine: start = max(ready, end before)") {
   const auto o = overlap(kBackward, {{2, Seconds(4)}, {1, Seconds(1)}, {0, Seconds(3)}}, 0.0, true);
-  CHECK(o.backward.value() == Approx(10).epsilon(1e-12));
+  CHECK(o.backward.value() == Approx(12).epsilon(1e-12));
   REQUIRE(o.reduction_ends.size() == 3);
   CHECK(o.reduction_ends[0].value() == Approx(6).epsilon(1e-12));   // 2 + 4
   CHECK(o.reduction_ends[1].value() == Approx(7).epsilon(1e-12));   // max(5, 6) + 1
-  CHECK(o.reduction_ends[2].value() == Approx(13).epsilon(1e-12));  // max(10, 7) + 3
+  CHECK(o.reduction_ends[2].value() == Approx(15).epsilon(1e-12));  // max(12, 7) + 3
   CHECK(o.exposed.value() == Approx(3).epsilon(1e-12));
   CHECK(o.hidden.value() == Approx(5).epsilon(1e-12));
-  CHECK(o.end.value() == Approx(13).epsilon(1e-12));
+  CHECK(o.stolen == Seconds(0));
+  CHECK(o.end.value() == Approx(15).epsilon(1e-12));
 }
 
 TEST_CASE("a queue of reductions longer than backward is exposed beyond it") {
   const auto o = overlap(kBackward, {{2, Seconds(9)}, {1, Seconds(4)}}, 0.0, true);
-  CHECK(o.exposed.value() == Approx(5).epsilon(1e-12));  // 2 + 9 + 4 - 10
-  CHECK(o.hidden.value() == Approx(8).epsilon(1e-12));
+  CHECK(o.exposed.value() == Approx(3).epsilon(1e-12));  // 2 + 9 + 4 - 12
+  CHECK(o.hidden.value() == Approx(10).epsilon(1e-12));
 }
 
-TEST_CASE("a bucket waits for the last direction of its operator") {
+TEST_CASE("a bucket starts when its gradients are done, before the operator's other kernel") {
   const auto o = overlap(kBackward, {{1, Seconds(1)}}, 0.0, true);
-  CHECK(o.reduction_ends[0].value() == Approx(6).epsilon(1e-12));  // 2 + 1 + 2, then 1
+  CHECK(o.reduction_ends[0].value() == Approx(6).epsilon(1e-12));  // 2 + 3, then 1
 }
 
-TEST_CASE("reductions by the computing cores hide nothing") {
+TEST_CASE("reductions by the computing cores move into backward and save nothing") {
   const auto o = overlap(kBackward, {{2, Seconds(4)}, {1, Seconds(1)}, {0, Seconds(3)}}, 1.0, true);
-  CHECK(o.exposed.value() == Approx(8).epsilon(1e-12));
-  CHECK(o.hidden.value() == Approx(0).margin(1e-12));
-  CHECK(o.end.value() == Approx(18).epsilon(1e-12));
+  CHECK(o.stolen.value() == Approx(5).epsilon(1e-12));
+  CHECK(o.exposed.value() == Approx(3).epsilon(1e-12));
+  CHECK(o.hidden.value() == Approx(5).epsilon(1e-12));
+  CHECK(o.end.value() == Approx(20).epsilon(1e-12));
 }
 
 TEST_CASE("half of the work on the computing cores") {
   const auto o = overlap(kBackward, {{2, Seconds(4)}}, 0.5, true);
-  CHECK(o.exposed.value() == Approx(2).epsilon(1e-12));
-  CHECK(o.hidden.value() == Approx(2).epsilon(1e-12));
+  CHECK(o.stolen.value() == Approx(2).epsilon(1e-12));
+  CHECK(o.exposed == Seconds(0));
+  CHECK(o.hidden.value() == Approx(4).epsilon(1e-12));
+  CHECK(o.end.value() == Approx(14).epsilon(1e-12));
 }
 
 TEST_CASE("without overlap everything is exposed") {
-  const auto o = overlap(kBackward, {{2, Seconds(4)}, {0, Seconds(3)}}, 0.0, false);
-  CHECK(o.exposed.value() == Approx(7).epsilon(1e-12));
-  CHECK(o.hidden.value() == Approx(0).margin(1e-12));
-  CHECK(o.reduction_ends[0].value() == Approx(14).epsilon(1e-12));
+  for (const double share : {0.0, 1.0}) {
+    const auto o = overlap(kBackward, {{2, Seconds(4)}, {0, Seconds(3)}}, share, false);
+    CHECK(o.exposed.value() == Approx(7).epsilon(1e-12));
+    CHECK(o.hidden.value() == Approx(0).margin(1e-12));
+    CHECK(o.reduction_ends[0].value() == Approx(16).epsilon(1e-12));
+  }
 }
 
 TEST_CASE("nothing to reduce costs nothing") {
