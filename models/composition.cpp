@@ -153,9 +153,8 @@ Composition compose(const Parts& parts, const Plan& plan, const WhatIf& what_if)
   add_stragglers(parts, result);
   add_input(parts, plan, what_if, result, uncertainty);
   const Phases& p = result.phases;
-  result.step =
-      p.input + p.h2d + p.forward + p.backward + result.stolen + p.communication_exposed +
-      p.optimizer + p.idle;
+  result.step = p.input + p.h2d + p.forward + p.backward + result.stolen + p.communication_exposed +
+                p.optimizer + p.idle;
   result.half_width = uncertainty.half_width(result.step, parts.drift_ratio);
   return result;
 }

@@ -2,9 +2,12 @@
 //
 //     Machine::{matmul, convolution, pooling, elementwise, dispatch} = the measured points
 //
-// Source    Probes kernel.matmul, kernel.convolution, kernel.pooling, kernel.elementwise,
-// kernel.dispatch. Assumes   Shapes are generic grids: no workload's own shape was timed (tier
-// `analytic`). Fails     - Limits    - Tests     tests/models/fit/fit_test.cpp.
+// Source    Probes kernel.matmul, kernel.convolution, kernel.pooling, kernel.elementwise and
+//           kernel.dispatch.
+// Assumes   Shapes are generic grids: no workload's own shape was timed (tier `analytic`).
+// Fails     -
+// Limits    -
+// Tests     tests/models/fit/fit_test.cpp.
 
 #include "models/fit/parts.hpp"
 #include "models/fit/reading.hpp"

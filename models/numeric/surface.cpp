@@ -1,25 +1,24 @@
 // A Gaussian process (kriging) on log time over log sizes, made monotone on a lattice.
 //
-//     ln t(x) = mean + sum_d s_d x_d + g(x),   cov g = v0 + sum_d v (x_d - c_d)(x'_d - c_d)
-//                                                      + a^2 M(|x - x'| / l)
-//     M(r) = (1 + sqrt3 r) exp(-sqrt3 r)       (Matern 3/2)
+//     ln t(x) = mean + sum_d s_d x_d + g(x)
+//     cov g   = v0 + sum_d v (x_d - c_d)(x'_d - c_d) + a^2 M(|x - x'| / l)
+//     M(r)    = (1 + sqrt3 r) exp(-sqrt3 r)       (Matern 3/2)
 //
 // s_d are the prior slopes, v their variance: with few points the trend stays near physics, with
-// many it follows the table. Length l and amplitude a are those of a small grid with the best
-// leave-one-out predictive density, which is closed-form: residual_i = w_i / (K^-1)_ii.
-// The posterior mean is then taken at every node of the lattice spanned by the measured
-// coordinates and middles of their gaps, clamped at measured nodes into the measurement's interval,
-// and made monotone as the mean of its running maximum from below and its running minimum from
-// above; between nodes it is multilinear. Monotone nodes stay as they are. Outside the box time
-// follows the posterior trend downwards, and upwards the last rate (time proportional to size).
+// many it follows the table. Length l, amplitude a and the vector lanes that one feature fills up
+// to are those of a small grid with the best leave-one-out predictive density, which is
+// closed-form: residual_i = w_i / (K^-1)_ii.
 //
-// The standard error is that of the process and half the table's own leave-one-out error, added in
-// squares: the process alone trusts its smoothness too much.
+// The posterior mean is taken at the nodes of a lattice through the measured coordinates, clamped
+// at measured nodes into the measurement's interval, and made monotone (lattice.cpp). Outside the
+// box time follows the posterior trend downwards, and upwards the last rate (time proportional to
+// size). The standard error is that of the process and half the table's own leave-one-out error,
+// added in squares: the process alone trusts its smoothness too much.
 //
-// Source    Rasmussen and Williams, Gaussian Processes for Machine Learning,
-// sections 2.7, 4.2, 5.4.2. Assumes   More work takes more time; sizes act through their
-// logarithms. Fails     Where an implementation switches kernels between two measured sizes and
-// gets faster. Limits    One point: the prior slopes through it. Duplicate shapes: their mean.
+// Source    Rasmussen and Williams, Gaussian Processes for Machine Learning, 2.7, 4.2 and 5.4.2.
+// Assumes   More work takes more time; sizes act through their logarithms.
+// Fails     Where an implementation switches kernels between two sizes and gets faster.
+// Limits    One point: the prior slopes through it. Equal shapes: their mean.
 // Tests     tests/models/numeric/surface_test.cpp: exactness, monotonicity, leave-one-out bounds.
 
 #include "models/numeric/surface.hpp"
@@ -28,6 +27,8 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "core/error.hpp"
@@ -39,12 +40,11 @@ namespace {
 constexpr double kOffsetVariance = 25.0;  // of ln t: nearly free
 constexpr double kSlopeSd = 0.25;         // of d ln t / d ln size around the prior
 constexpr double kLn2 = 0.6931471805599453;
-constexpr double kLeastError = 0.005;    // no timing is better than half a per cent
-constexpr double kLooShare = 0.5;        // a real gap is half as wide as one with a point left out
-constexpr double kLatticeLimit = 40000;  // nodes, when the measured coordinates alone ask for more
-constexpr double kRefinedLimit = 8000;   // nodes, with others put between
-constexpr double kFinestGap = 0.75;      // octaves between nodes that need none between
-constexpr std::array kLengths = {1.0, 2.0, 4.0, 8.0};           // octaves
+constexpr double kLeastError = 0.005;  // no timing is better than half a per cent
+constexpr double kLooShare = 0.5;      // a real gap is half as wide as one with a point left out
+constexpr std::array kLengths = {1.0, 2.0, 4.0, 8.0};  // octaves
+constexpr std::array kLanes = {1.0, 8.0, 16.0};  // f32 elements of a vector: none, 32, 64 bytes
+constexpr double kLanesEvidence = 3.0;  // nats by which lanes must explain the table better
 constexpr std::array kAmplitudes = {0.05, 0.1, 0.2, 0.4, 0.8};  // log units
 
 using Vector = std::vector<double>;
@@ -68,24 +68,13 @@ double prior_mean(const Surface& s, const Vector& x) {
   return mean;
 }
 
-// Points with equal features become one: the mean, with the error of a mean.
-std::vector<SurfacePoint> merged(std::vector<SurfacePoint> points) {
-  std::sort(points.begin(), points.end(), [](const SurfacePoint& a, const SurfacePoint& b) {
-    return std::pair(a.features, a.log_time) < std::pair(b.features, b.log_time);
-  });
-  std::vector<SurfacePoint> result;
-  for (std::size_t i = 0; i < points.size();) {
-    std::size_t end = i;
-    double sum = 0, squares = 0;
-    for (; end < points.size() && points[end].features == points[i].features; ++end) {
-      sum += points[end].log_time;
-      squares += std::pow(points[end].log_error, 2);
-    }
-    const auto count = static_cast<double>(end - i);
-    result.push_back({points[i].features, sum / count, std::sqrt(squares) / count});
-    i = end;
-  }
-  return result;
+// The feature that fills vectors, rounded up to whole ones.
+Vector padded(const Surface& s, Vector x) {
+  if (s.prior.lanes_feature < 0 || s.lanes <= 1) return x;
+  double& feature = x[static_cast<std::size_t>(s.prior.lanes_feature)];
+  constexpr double kRounding = 1e-9;
+  feature = std::log2(std::ceil(std::exp2(feature) / s.lanes - kRounding) * s.lanes);
+  return x;
 }
 
 struct Trial {
@@ -122,24 +111,70 @@ Trial solve_process(Surface& s) {
   return trial;
 }
 
-void choose_process(Surface& s) {
+// Places the points and their trend for the lanes of `s`.
+void place_points(Surface& s, const std::vector<SurfacePoint>& raw) {
+  s.points = raw;
+  s.centre.assign(s.prior.slopes.size(), 0.0);
+  const auto n = static_cast<double>(raw.size());
+  for (SurfacePoint& p : s.points) {
+    p.features = padded(s, std::move(p.features));
+    for (std::size_t d = 0; d < s.centre.size(); ++d) s.centre[d] += p.features[d] / n;
+  }
+  s.offset = 0;
+  double offset = 0;
+  for (const SurfacePoint& p : s.points) offset += (p.log_time - prior_mean(s, p.features)) / n;
+  s.offset = offset;
+}
+
+// Length and amplitude of the best score, one after the other; leaves the process solved.
+Trial choose_scales(Surface& s) {
   Trial best;
-  double length = kLengths.back(), amplitude = kAmplitudes[2];
-  for (const double l : kLengths) {
-    for (const double a : kAmplitudes) {
-      s.length = l;
-      s.amplitude = a;
+  s.amplitude = kAmplitudes[2];
+  const auto choose = [&](double& scale, const auto& candidates) {
+    double chosen = candidates.back();
+    best = {};
+    for (const double candidate : candidates) {
+      scale = candidate;
       const Trial trial = solve_process(s);
-      if (trial.score > best.score) {
-        best = trial;
-        length = l;
-        amplitude = a;
-      }
+      if (trial.score <= best.score) continue;
+      best = trial;
+      chosen = candidate;
+    }
+    scale = chosen;
+  };
+  choose(s.length, kLengths);
+  choose(s.amplitude, kAmplitudes);
+  choose(s.length, kLengths);
+  return solve_process(s);
+}
+
+// A table can speak of lanes only where different sizes fill the same vectors.
+bool tells_lanes(const Surface& s, const std::vector<SurfacePoint>& raw) {
+  if (s.prior.lanes_feature < 0) return false;
+  const auto feature = static_cast<std::size_t>(s.prior.lanes_feature);
+  std::set<double> sizes, filled;
+  for (const SurfacePoint& p : raw) {
+    sizes.insert(p.features[feature]);
+    filled.insert(padded(s, p.features)[feature]);
+  }
+  return filled.size() < sizes.size();
+}
+
+void choose_process(Surface& s, const std::vector<SurfacePoint>& raw) {
+  double best = -std::numeric_limits<double>::infinity(), lanes = 1;
+  for (const double candidate : kLanes) {
+    s.lanes = candidate;
+    if (candidate > 1 && !tells_lanes(s, raw)) continue;
+    place_points(s, raw);
+    const double score = choose_scales(s).score - (candidate > 1 ? kLanesEvidence : 0.0);
+    if (score > best) {
+      best = score;
+      lanes = candidate;
     }
   }
-  s.length = length;
-  s.amplitude = amplitude;
-  s.loo_error = solve_process(s).loo_error;
+  s.lanes = lanes;
+  place_points(s, raw);
+  s.loo_error = choose_scales(s).loo_error;
   s.slopes.assign(s.prior.slopes.size(), 0.0);
   for (std::size_t d = 0; d < s.slopes.size(); ++d) {
     double shift = 0;
@@ -173,144 +208,36 @@ double posterior_sd(const Surface& s, const Vector& x) {
   return std::sqrt(std::max(variance, 0.0));
 }
 
-double node_count(const std::vector<Vector>& axes) {
-  double count = 1;
-  for (const Vector& axis : axes) count *= static_cast<double>(axis.size());
-  return count;
-}
-
-// Every second coordinate of the longest axis goes, until the lattice is of bearable size.
-void thin(std::vector<Vector>& axes) {
-  while (node_count(axes) > kLatticeLimit) {
-    Vector& longest =
-        *std::max_element(axes.begin(), axes.end(),
-                          [](const Vector& a, const Vector& b) { return a.size() < b.size(); });
-    Vector thinner;
-    for (std::size_t i = 0; i + 1 < longest.size(); i += 2) thinner.push_back(longest[i]);
-    thinner.push_back(longest.back());
-    longest = std::move(thinner);
+// What was measured at each distinct place: the mean of equal shapes, and its reach.
+struct Measured {
+  double sum = 0, square_errors = 0, count = 0;
+  [[nodiscard]] double held(double value) const {
+    const double mean = sum / count;
+    const double reach = 1.96 * std::sqrt(square_errors) / count;
+    return std::clamp(value, mean - reach, mean + reach);
   }
-}
-
-// Middles of the widest gaps: ln t is convex in ln size, straight lines over wide gaps lie above
-// it.
-void refine(std::vector<Vector>& axes) {
-  while (true) {
-    double widest = kFinestGap;
-    Vector* axis = nullptr;
-    std::size_t place = 0;
-    for (Vector& candidate : axes) {
-      for (std::size_t i = 1; i < candidate.size(); ++i) {
-        if (candidate[i] - candidate[i - 1] <= widest) continue;
-        widest = candidate[i] - candidate[i - 1];
-        axis = &candidate;
-        place = i;
-      }
-    }
-    if (axis == nullptr) return;
-    const double nodes = node_count(axes) / static_cast<double>(axis->size());
-    if (nodes * static_cast<double>(axis->size() + 1) > kRefinedLimit) return;
-    const double middle = 0.5 * ((*axis)[place - 1] + (*axis)[place]);
-    axis->insert(axis->begin() + static_cast<std::ptrdiff_t>(place), middle);
-  }
-}
-
-// Sorted distinct coordinates of each feature, thinned or refined.
-std::vector<Vector> axes_of(const std::vector<SurfacePoint>& points, std::size_t features) {
-  std::vector<Vector> axes(features);
-  for (std::size_t d = 0; d < features; ++d) {
-    for (const SurfacePoint& p : points) axes[d].push_back(p.features[d]);
-    std::sort(axes[d].begin(), axes[d].end());
-    axes[d].erase(std::unique(axes[d].begin(), axes[d].end()), axes[d].end());
-  }
-  thin(axes);
-  refine(axes);
-  return axes;
-}
-
-// Calls visit(line start, stride, count) for every line of the lattice along axis d. The first
-// axis varies slowest.
-template <class Visit>
-void for_each_line(const std::vector<Vector>& axes, std::size_t d, Visit visit) {
-  std::size_t stride = 1, blocks = 1;
-  for (std::size_t e = d + 1; e < axes.size(); ++e) stride *= axes[e].size();
-  for (std::size_t e = 0; e < d; ++e) blocks *= axes[e].size();
-  for (std::size_t block = 0; block < blocks; ++block) {
-    for (std::size_t i = 0; i < stride; ++i) {
-      visit(block * stride * axes[d].size() + i, stride, axes[d].size());
-    }
-  }
-}
-
-void make_monotone(const std::vector<Vector>& axes, Vector& nodes) {
-  Vector up = nodes, down = nodes;
-  for (std::size_t d = 0; d < axes.size(); ++d) {
-    for_each_line(axes, d, [&](std::size_t start, std::size_t stride, std::size_t count) {
-      for (std::size_t i = 1; i < count; ++i) {
-        const std::size_t here = start + i * stride;
-        up[here] = std::max(up[here], up[here - stride]);
-      }
-      for (std::size_t i = count - 1; i-- > 0;) {
-        const std::size_t here = start + i * stride;
-        down[here] = std::min(down[here], down[here + stride]);
-      }
-    });
-  }
-  for (std::size_t i = 0; i < nodes.size(); ++i) nodes[i] = 0.5 * (up[i] + down[i]);
-}
+};
 
 void build_lattice(Surface& s) {
-  s.axes = axes_of(s.points, s.prior.slopes.size());
-  std::size_t count = 1;
-  for (const Vector& axis : s.axes) count *= axis.size();
-  s.lattice.resize(count);
-  Vector x(s.axes.size());
-  for (std::size_t node = 0; node < count; ++node) {
-    std::size_t rest = node;
-    for (std::size_t d = s.axes.size(); d-- > 0; rest /= s.axes[d].size()) {
-      x[d] = s.axes[d][rest % s.axes[d].size()];
-    }
-    s.lattice[node] = posterior_mean(s, x);
-    for (const SurfacePoint& p : s.points) {
-      if (p.features != x) continue;
-      const double reach = 1.96 * p.log_error;
-      s.lattice[node] = std::clamp(s.lattice[node], p.log_time - reach, p.log_time + reach);
-    }
+  std::map<Vector, Measured> measured;
+  std::vector<Vector> places;
+  for (const SurfacePoint& p : s.points) {
+    Measured& m = measured[p.features];
+    m.sum += p.log_time;
+    m.square_errors += p.log_error * p.log_error;
+    m.count += 1;
+    places.push_back(p.features);
   }
-  make_monotone(s.axes, s.lattice);
-}
-
-// Multilinear inside the box; `x` must lie in it.
-double interpolate(const Surface& s, const Vector& x) {
-  const std::size_t dimensions = s.axes.size();
-  std::vector<std::size_t> low(dimensions);
-  Vector part(dimensions);
-  for (std::size_t d = 0; d < dimensions; ++d) {
-    const Vector& axis = s.axes[d];
-    const auto above = std::upper_bound(axis.begin(), axis.end(), x[d]);
-    const auto index = static_cast<std::size_t>(above - axis.begin());
-    low[d] = std::min(index == 0 ? 0 : index - 1, axis.size() - 1);
-    const std::size_t high = std::min(low[d] + 1, axis.size() - 1);
-    const double width = axis[high] - axis[low[d]];
-    part[d] = width > 0 ? (x[d] - axis[low[d]]) / width : 0.0;
-  }
-  double sum = 0;
-  for (std::size_t corner = 0; corner < (std::size_t{1} << dimensions); ++corner) {
-    double weight = 1;
-    std::size_t node = 0;
-    for (std::size_t d = 0; d < dimensions; ++d) {
-      const bool upper = (corner >> d) & 1U;
-      weight *= upper ? part[d] : 1.0 - part[d];
-      node = node * s.axes[d].size() + std::min(low[d] + (upper ? 1 : 0), s.axes[d].size() - 1);
-    }
-    if (weight > 0) sum += weight * s.lattice[node];
-  }
-  return sum;
+  s.lattice = monotone_lattice(lattice_axes(places), [&](const Vector& x) {
+    const double value = posterior_mean(s, x);
+    const auto here = measured.find(x);
+    return here == measured.end() ? value : here->second.held(value);
+  });
 }
 
 }  // namespace
 
-Surface fit_surface(std::vector<SurfacePoint> points, SurfacePrior prior) {
+Surface fit_surface(const std::vector<SurfacePoint>& points, SurfacePrior prior) {
   expects(!points.empty(), "fit_surface: at least one point");
   const std::size_t features = prior.slopes.size();
   for (const SurfacePoint& p : points) {
@@ -319,35 +246,25 @@ Surface fit_surface(std::vector<SurfacePoint> points, SurfacePrior prior) {
   }
   Surface s;
   s.prior = std::move(prior);
-  s.points = merged(std::move(points));
-  s.centre.assign(features, 0.0);
-  const auto n = static_cast<double>(s.points.size());
-  for (const SurfacePoint& p : s.points) {
-    for (std::size_t d = 0; d < features; ++d) s.centre[d] += p.features[d] / n;
-  }
-  double offset = 0;
-  for (const SurfacePoint& p : s.points) offset += (p.log_time - prior_mean(s, p.features)) / n;
-  s.offset = offset;
-  choose_process(s);
+  choose_process(s, points);
   build_lattice(s);
   return s;
 }
 
 SurfaceValue evaluate(const Surface& surface, const std::vector<double>& features) {
-  expects(features.size() == surface.axes.size(), "evaluate: as many features as were fitted");
+  expects(features.size() == surface.lattice.axes.size(), "evaluate: as many features as fitted");
   SurfaceValue value;
-  Vector inside = features;
+  const Vector x = padded(surface, features);
   double outside = 0;
-  for (std::size_t d = 0; d < features.size(); ++d) {
-    const double low = surface.axes[d].front(), high = surface.axes[d].back();
+  for (std::size_t d = 0; d < x.size(); ++d) {
+    const double low = surface.lattice.axes[d].front(), high = surface.lattice.axes[d].back();
     constexpr double kRounding = 1e-9;
-    if (features[d] < low - kRounding || features[d] > high + kRounding) value.extrapolated = true;
-    inside[d] = std::clamp(features[d], low, high);
-    const double slope = features[d] > high ? 1.0 : surface.slopes[d];
-    outside += slope * kLn2 * (features[d] - inside[d]);
+    if (x[d] < low - kRounding || x[d] > high + kRounding) value.extrapolated = true;
+    const double slope = x[d] > high ? 1.0 : surface.slopes[d];
+    outside += slope * kLn2 * (x[d] - std::clamp(x[d], low, high));
   }
-  value.log_time = interpolate(surface, inside) + outside;
-  value.log_sd = std::hypot(posterior_sd(surface, features), kLooShare * surface.loo_error);
+  value.log_time = interpolate(surface.lattice, x) + outside;
+  value.log_sd = std::hypot(posterior_sd(surface, x), kLooShare * surface.loo_error);
   return value;
 }
 
@@ -357,7 +274,7 @@ std::vector<double> leave_one_out(const std::vector<SurfacePoint>& points,
   for (std::size_t i = 0; i < points.size() && points.size() > 1; ++i) {
     std::vector<SurfacePoint> others = points;
     others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
-    const Surface surface = fit_surface(std::move(others), prior);
+    const Surface surface = fit_surface(others, prior);
     residuals.push_back(evaluate(surface, points[i].features).log_time - points[i].log_time);
   }
   return residuals;

@@ -7,9 +7,9 @@
 
 #pragma once
 
-#include <cstddef>
-#include <string>
 #include <vector>
+
+#include "models/numeric/lattice.hpp"
 
 namespace plimsoll::models {
 
@@ -22,22 +22,24 @@ struct SurfacePoint {
 // What is known before any measurement: how fast time grows with each feature.
 struct SurfacePrior {
   std::vector<double> slopes;  // d ln time / d ln size: 1 = proportional, 0 = independent
+  // The feature along which vector instructions run, if any: where the table says so, sizes count
+  // as if filled up to whole vectors.
+  int lanes_feature = -1;
 };
 
 struct Surface {
   SurfacePrior prior;
-  std::vector<SurfacePoint> points;
+  double lanes = 1;                  // chosen by leave-one-out, as length and amplitude are
+  std::vector<SurfacePoint> points;  // filled up to whole vectors
   // The Gaussian process.
-  double length = 1, amplitude = 1;  // octaves, log units: chosen by leave-one-out
+  double length = 1, amplitude = 1;  // octaves, log units
   double offset = 0;                 // the mean
   std::vector<double> centre;
   std::vector<double> lower;    // Cholesky factor, row-major
   std::vector<double> weights;  // K^-1 (y - mean)
   std::vector<double> slopes;   // posterior trend, used outside the measured box
   double loo_error = 0;         // root mean square of the leave-one-out residuals, log units
-  // The monotone lattice over the measured coordinates.
-  std::vector<std::vector<double>> axes;
-  std::vector<double> lattice;
+  Lattice lattice;              // the posterior mean, made monotone
 };
 
 struct SurfaceValue {
@@ -47,7 +49,7 @@ struct SurfaceValue {
 };
 
 // At least one point; every point and the prior have the same number of features.
-[[nodiscard]] Surface fit_surface(std::vector<SurfacePoint> points, SurfacePrior prior);
+[[nodiscard]] Surface fit_surface(const std::vector<SurfacePoint>& points, SurfacePrior prior);
 [[nodiscard]] SurfaceValue evaluate(const Surface& surface, const std::vector<double>& features);
 
 // Residuals ln(predicted) - ln(measured) when each point in turn is left out and everything is

@@ -4,7 +4,8 @@
 //     t = (2 N K C R S P Q [+ N K P Q]) / rate;  P = Q = (side + 2 padding - kernel) / stride + 1
 //
 // Source    Probe kernel.convolution; FLOP as cost_of() counts (direct convolution).
-// Assumes   Stride and padding act through the number of output positions only.
+// Assumes   Vectors run along the channels of the result. Stride and padding act through the number
+//           of output positions only.
 // Fails     Where a library takes Winograd or another algorithm for some shapes only.
 // Limits    Outside the table: see models/numeric/surface.cpp; flagged as extrapolated.
 // Tests     tests/models/operator/operators_test.cpp.
@@ -31,10 +32,11 @@ std::vector<double> features(double batch, double side, double in_channels, doub
 }  // namespace
 
 KindTable convolution_table(const Machine& machine, DType dtype, Direction direction) {
+  const int lanes = direction == Direction::backward_data ? 2 : 3;  // channels of the result
   KindTable table{.metric = "kernel.convolution.rate",
                   .probe = "kernel.convolution",
                   .points = {},
-                  .prior = {{1.0, 1.0, 0.75, 0.75, 0.85}}};
+                  .prior = {.slopes = {1.0, 1.0, 0.75, 0.75, 0.85}, .lanes_feature = lanes}};
   for (const ConvolutionSample& s : machine.convolution) {
     if (s.dtype != dtype || s.direction != direction) continue;
     const double side = output_side(s.image, s.kernel, s.stride, s.padding);

@@ -6,7 +6,8 @@
 // gradient belong to forward and to the weight gradient.
 //
 // Source    Probe kernel.matmul; FLOP as cost_of() counts.
-// Assumes   Time is nearly proportional to each of m, n, k (prior slope 0.9).
+// Assumes   Vectors run along a row of the result: outputs forward, inputs backward. Time is nearly
+//           proportional to each of m, n, k (prior slope 0.9).
 // Fails     Where the library changes kernel between measured shapes.
 // Limits    Outside the table: see models/numeric/surface.cpp; flagged as extrapolated.
 // Tests     tests/models/operator/operators_test.cpp.
@@ -32,10 +33,11 @@ Flop work(const MatmulSample& s) {
 }  // namespace
 
 KindTable linear_table(const Machine& machine, DType dtype, Direction direction) {
+  const int lanes = direction == Direction::forward ? 1 : 2;  // along the rows of the result
   KindTable table{.metric = "kernel.matmul.rate",
                   .probe = "kernel.matmul",
                   .points = {},
-                  .prior = {{0.9, 0.9, 0.9}}};
+                  .prior = {.slopes = {0.9, 0.9, 0.9}, .lanes_feature = lanes}};
   for (const MatmulSample& s : machine.matmul) {
     if (s.dtype != dtype || s.direction != direction) continue;
     table.points.push_back({s.load, point_of(features(s.m, s.n, s.k), work(s), s.rate)});

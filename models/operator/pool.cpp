@@ -3,7 +3,8 @@
 //     ln t = surface(log2 (N H W), log2 C, log2 (kernel^2 / stride^2));  t = bytes / bandwidth
 //
 // Source    Probe kernel.pooling.
-// Assumes   Channels lie together in memory (NHWC), so that few of them waste vector lanes.
+// Assumes   Channels lie together in memory (NHWC): few of them waste vector lanes, the table says
+//           how many.
 // Fails     -
 // Limits    Outside the table: see models/numeric/surface.cpp; flagged as extrapolated.
 // Tests     tests/models/operator/operators_test.cpp.
@@ -25,7 +26,7 @@ KindTable pool_table(const Machine& machine, Pool::Mode mode, Direction directio
   KindTable table{.metric = "kernel.pooling.bandwidth",
                   .probe = "kernel.pooling",
                   .points = {},
-                  .prior = {{1.0, 0.9, 0.5}}};
+                  .prior = {.slopes = {1.0, 0.9, 0.5}, .lanes_feature = 1}};
   for (const PoolSample& s : machine.pooling) {
     if (s.mode != mode || s.direction != direction) continue;
     const Pool pool{.mode = s.mode, .kernel = s.kernel, .stride = s.stride};

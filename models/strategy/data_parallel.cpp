@@ -17,8 +17,8 @@
 //           Estimates and Transformed Beta-Variables", 1958.
 // Assumes   Reductions run one after the other in bucket order; ranks jitter independently.
 // Fails     Where a persistently slow rank sets the pace: cv speaks of chance only.
-// Limits    No reductions: end = T_backward. s = 0 and slow backward: everything but the last
-// hides. Tests     tests/models/strategy/data_parallel_test.cpp.
+// Limits    No reductions: nothing but backward. s = 0 and slow backward: all but the last hide.
+// Tests     tests/models/strategy/data_parallel_test.cpp.
 
 #include "models/strategy/data_parallel.hpp"
 
