@@ -108,6 +108,7 @@ int write_all(int fd, std::string_view text) {
 
 void write_stdout(std::string_view text) {
   int problem = std::fflush(stdout) == 0 ? 0 : errno;
+  if (problem == 0 && std::ferror(stdout) != 0) problem = EIO;  // an earlier print was lost
   if (problem == 0) problem = write_all(STDOUT_FILENO, text);
   if (problem == 0) return;
   if (problem == EPIPE) throw ClosedPipe();
@@ -192,6 +193,8 @@ void write_text(std::string_view text, const std::string& path) {
     replace_file(text, target, exists ? &status : nullptr);
   }
 }
+
+void finish_stdout() { write_stdout(""); }
 
 std::string read_text(const std::string& path) {
   constexpr std::size_t kLargest = std::size_t{1} << 30U;

@@ -40,6 +40,9 @@ void write_report(const Report& report, const std::string& path);
 void write_text(std::string_view text, const std::string& path);
 [[nodiscard]] std::string read_text(const std::string& path);
 
+// To be called before a program ends: an Error when what it printed on stdout did not arrive.
+void finish_stdout();
+
 [[nodiscard]] std::string sha256_hex(std::string_view bytes);
 [[nodiscard]] ReportRef reference_to(const std::string& path);  // reads id, created; hashes bytes
 
