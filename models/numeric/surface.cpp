@@ -5,15 +5,15 @@
 //     M(r)    = (1 + sqrt3 r) exp(-sqrt3 r)       (Matern 3/2)
 //
 // s_d are the prior slopes, v their variance: with few points the trend stays near physics, with
-// many it follows the table. Length l, amplitude a and the vector lanes that one feature fills up
-// to are those of a small grid with the best leave-one-out predictive density, which is
-// closed-form: residual_i = w_i / (K^-1)_ii.
+// many it follows the table. Length l, amplitude a, the scatter of times beyond their intervals and
+// the vector lanes that one feature fills up to are those of a small grid with the best
+// leave-one-out predictive density, which is closed-form: residual_i = w_i / (K^-1)_ii.
 //
 // The posterior mean is taken at the nodes of a lattice through the measured coordinates, clamped
-// at measured nodes into the measurement's interval, and made monotone (lattice.cpp). Outside the
-// box time follows the posterior trend downwards, and upwards the last rate (time proportional to
-// size). The standard error is that of the process and half the table's own leave-one-out error,
-// added in squares: the process alone trusts its smoothness too much.
+// at measured nodes into the measurement's interval (widened by the scatter), and made monotone
+// (lattice.cpp). Outside the box time follows the posterior trend downwards, and upwards the last
+// rate (time proportional to size). The standard error is that of the process and half the table's
+// own leave-one-out error, added in squares: the process alone trusts its smoothness too much.
 //
 // Source    Rasmussen and Williams, Gaussian Processes for Machine Learning, 2.7, 4.2 and 5.4.2.
 // Assumes   More work takes more time; sizes act through their logarithms.
@@ -40,10 +40,12 @@ namespace {
 constexpr double kOffsetVariance = 25.0;  // of ln t: nearly free
 constexpr double kSlopeSd = 0.25;         // of d ln t / d ln size around the prior
 constexpr double kLn2 = 0.6931471805599453;
-constexpr double kLeastError = 0.005;  // no timing is better than half a per cent
-constexpr double kLooShare = 0.5;      // a real gap is half as wide as one with a point left out
+constexpr double kLooShare = 0.5;  // a real gap is half as wide as one with a point left out
 constexpr std::array kLengths = {1.0, 2.0, 4.0, 8.0};  // octaves
 constexpr std::array kLanes = {1.0, 8.0, 16.0};  // f32 elements of a vector: none, 32, 64 bytes
+constexpr double kMiddleLength = 4.0, kMiddleAmplitude = 0.4;
+// Between shapes, beyond the intervals; the first is what any timing has.
+constexpr std::array kScatters = {0.005, 0.03, 0.1};
 constexpr double kLanesEvidence = 3.0;  // nats by which lanes must explain the table better
 constexpr std::array kAmplitudes = {0.05, 0.1, 0.2, 0.4, 0.8};  // log units
 
@@ -93,7 +95,7 @@ Trial solve_process(Surface& s) {
       k(i, j) = k(j, i) =
           covariance(s.points[i].features, s.points[j].features, s.centre, s.length, s.amplitude);
     }
-    k(i, i) += std::pow(std::max(s.points[i].log_error, kLeastError), 2);
+    k(i, i) += std::pow(s.points[i].log_error, 2) + s.scatter * s.scatter;
   }
   Trial trial;
   if (!cholesky(k, lower)) return trial;
@@ -126,25 +128,28 @@ void place_points(Surface& s, const std::vector<SurfacePoint>& raw) {
   s.offset = offset;
 }
 
-// Length and amplitude of the best score, one after the other; leaves the process solved.
+// Length, amplitude and scatter of the best score; leaves the process solved.
 Trial choose_scales(Surface& s) {
   Trial best;
-  s.amplitude = kAmplitudes[2];
-  const auto choose = [&](double& scale, const auto& candidates) {
-    double chosen = candidates.back();
-    best = {};
-    for (const double candidate : candidates) {
-      scale = candidate;
-      const Trial trial = solve_process(s);
-      if (trial.score <= best.score) continue;
-      best = trial;
-      chosen = candidate;
+  double length = kMiddleLength, amplitude = kMiddleAmplitude, scatter = kScatters.front();
+  for (const double z : kScatters) {
+    for (const double l : kLengths) {
+      for (const double a : kAmplitudes) {
+        s.length = l;
+        s.amplitude = a;
+        s.scatter = z;
+        const Trial trial = solve_process(s);
+        if (trial.score <= best.score) continue;
+        best = trial;
+        length = l;
+        amplitude = a;
+        scatter = z;
+      }
     }
-    scale = chosen;
-  };
-  choose(s.length, kLengths);
-  choose(s.amplitude, kAmplitudes);
-  choose(s.length, kLengths);
+  }
+  s.length = length;
+  s.amplitude = amplitude;
+  s.scatter = scatter;
   return solve_process(s);
 }
 
@@ -162,11 +167,14 @@ bool tells_lanes(const Surface& s, const std::vector<SurfacePoint>& raw) {
 
 void choose_process(Surface& s, const std::vector<SurfacePoint>& raw) {
   double best = -std::numeric_limits<double>::infinity(), lanes = 1;
+  s.length = kMiddleLength;
+  s.amplitude = kMiddleAmplitude;
+  s.scatter = kScatters[1];
   for (const double candidate : kLanes) {
     s.lanes = candidate;
     if (candidate > 1 && !tells_lanes(s, raw)) continue;
     place_points(s, raw);
-    const double score = choose_scales(s).score - (candidate > 1 ? kLanesEvidence : 0.0);
+    const double score = solve_process(s).score - (candidate > 1 ? kLanesEvidence : 0.0);
     if (score > best) {
       best = score;
       lanes = candidate;
@@ -221,10 +229,11 @@ struct Measured {
 void build_lattice(Surface& s) {
   std::map<Vector, Measured> measured;
   std::vector<Vector> places;
+  const bool scattered = s.scatter > kScatters.front();
   for (const SurfacePoint& p : s.points) {
     Measured& m = measured[p.features];
     m.sum += p.log_time;
-    m.square_errors += p.log_error * p.log_error;
+    m.square_errors += p.log_error * p.log_error + (scattered ? s.scatter * s.scatter : 0.0);
     m.count += 1;
     places.push_back(p.features);
   }

@@ -3,7 +3,7 @@
 //
 // Features are base-2 logarithms of sizes (so a step of 1 is a doubling), the value is the natural
 // logarithm of a time. evaluate() never decreases when a feature grows, goes through every
-// measurement to within that measurement's own interval, and says how unsure it is.
+// measurement to within its own interval and the table's scatter, and says how unsure it is.
 
 #pragma once
 
@@ -32,6 +32,7 @@ struct Surface {
   double lanes = 1;                  // chosen by leave-one-out, as length and amplitude are
   std::vector<SurfacePoint> points;  // filled up to whole vectors
   // The Gaussian process.
+  double scatter = 0;                // of times between shapes, beyond the measurements' intervals
   double length = 1, amplitude = 1;  // octaves, log units
   double offset = 0;                 // the mean
   std::vector<double> centre;
