@@ -22,9 +22,9 @@ constexpr Load kAlone{.threads = 1, .busy_cores = 0}, kBusy{.threads = 1, .busy_
 
 TEST_CASE("nothing measured: nothing selected") { CHECK_FALSE(select({}, kAlone, "t")); }
 
-TEST_CASE("the wanted load is taken as it is") {
+TEST_CASE("the wanted load is taken as it is where nothing is richer") {
   std::vector<LoadedPoint> points;
-  add(points, kAlone, 10, 1);
+  add(points, kAlone, 6, 1);
   add(points, kBusy, 8, 2);
   const auto s = select(points, kBusy, "t");
   CHECK(s->points.size() == 8);
@@ -32,13 +32,17 @@ TEST_CASE("the wanted load is taken as it is") {
   CHECK(s->log_sd == 0);
 }
 
-TEST_CASE("a few busy shapes scale the others") {
+TEST_CASE("a few busy shapes keep their times and scale the others") {
   std::vector<LoadedPoint> points;
   add(points, kAlone, 10, 1);
   add(points, kBusy, 4, 1.5);
+  points.back().point.log_time += 0.3;  // its own time, not the common ratio
   const auto s = select(points, kBusy, "t");
   REQUIRE(s->points.size() == 10);
-  CHECK(s->points[7].log_time == Approx(std::log(1.5) + 7));
+  CHECK(s->points[0].log_time == Approx(std::log(1.5)));
+  CHECK(s->points[3].log_time == Approx(std::log(1.5) + 3.3));
+  CHECK(s->points[9].log_time == Approx(std::log(1.5) + 9).margin(0.05));  // far: the median
+  CHECK(s->points[4].log_time > std::log(1.5) + 4.05);  // near the slow one: slower
   CHECK(s->assumption.find("4 shapes") != std::string::npos);
 }
 
