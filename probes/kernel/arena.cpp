@@ -42,8 +42,8 @@ trainer::View Placement::take(std::byte* base, std::int64_t& used, std::int64_t&
                               std::int64_t elements, DType dtype) {
   const std::int64_t bytes = (elements * size_of(dtype) + kAlignment - 1) / kAlignment * kAlignment;
   used += bytes;
-  expects(recent_bytes_ + used <= arena_.bytes(), "one set of operands fits the arena");
   const std::int64_t first = base == arena_.inputs() ? recent_bytes_ : 0;
+  expects(first + used <= arena_.bytes(), "one set of operands fits the arena");
   if (next < first || next + bytes > arena_.bytes()) next = first;
   std::byte* const place = base + next;
   next += bytes;

@@ -88,6 +88,19 @@ std::vector<Shaped> shapes() {
   return all;
 }
 
+std::vector<Shaped> large_shapes() {
+  std::vector<Shaped> all{
+      linear(301, 203), convolution(13, 9, {.in_channels = 9, .out_channels = 23, .kernel = 3}),
+      pool(27, 11, {Pool::Mode::max, 2, 2}), pool(27, 11, {Pool::Mode::average, 2, 2})};
+  GraphBuilder rectifier({29, 31, 5});
+  rectifier.relu("relu", rectifier.input());
+  all.push_back({"relu", std::move(rectifier).build()});
+  GraphBuilder scores({3001});
+  scores.softmax_cross_entropy("loss", scores.input());
+  all.push_back({"loss of 3001", std::move(scores).build()});
+  return all;
+}
+
 Fixture::Fixture(const Graph& graph, std::int64_t batch, std::uint64_t seed, std::int64_t shift)
     : graph_(graph), seed_(seed), shift_(shift) {
   const auto sized = [&](int id) {

@@ -31,6 +31,9 @@ struct Shaped {
 
 // Small odd shapes of every kind of operator.
 [[nodiscard]] std::vector<Shaped> shapes();
+// One of every kind, enough work at kLargeBatch for a team of threads.
+inline constexpr std::int64_t kLargeBatch = 41;
+[[nodiscard]] std::vector<Shaped> large_shapes();
 [[nodiscard]] Shaped linear(std::int64_t in, std::int64_t out, bool bias = true);
 [[nodiscard]] Shaped convolution(std::int64_t side, std::int64_t in, Convolution attributes);
 

@@ -14,6 +14,10 @@ namespace {
 
 constexpr const char* kWhere = "cpu backend";
 
+// Less work than this is done by one thread: waking a sleeping team costs some ten microseconds.
+constexpr Flop kWorthATeam{4e6};
+constexpr Bytes kTrafficWorthATeam{512.0 * 1024};
+
 const Shape& shape_of(const Graph& graph, int tensor) {
   return graph.tensors[static_cast<std::size_t>(tensor)].shape;
 }
@@ -37,19 +41,25 @@ class CpuBackend final : public Backend {
   [[nodiscard]] KernelPtr make(const Graph& graph, const Op& op, Direction direction,
                                const Operands& operands) const override {
     expects(operands.batch >= 1, "an operator gets at least one sample");
-    omp_set_num_threads(device_.threads);  // oneDNN divides the work when a primitive is made
-    const Request request{device_, graph, op, direction, operands};
+    const Device device{device_.engine, threads_for(graph, op, direction, operands)};
+    omp_set_num_threads(device.threads);  // oneDNN divides the work when a primitive is made
+    const Request request{device, graph, op, direction, operands};
     try {
       return std::visit([&](const auto& attributes) { return make_one(request, attributes); },
                         op.attributes);
     } catch (const dnnl::error& error) {
       throw Error("oneDNN cannot make operator '" + op.name + "' (" + kind_of(op) + ", " +
                       to_string(direction) + "): " + error.what(),
-                  kWhere, "use another shape of this operator, or a smaller batch");
+                  kWhere, "use --dtype f32, another shape of this operator, or a smaller batch");
     }
   }
 
  private:
+  [[nodiscard]] int threads_for(const Graph& graph, const Op& op, Direction direction,
+                                const Operands& operands) const {
+    const Cost cost = cost_of(graph, op, direction, operands.batch, DType::f32);
+    return cost.flop < kWorthATeam && cost.bytes < kTrafficWorthATeam ? 1 : device_.threads;
+  }
   static KernelPtr make_one(const Request& r, const Linear& a) { return make_linear(r, a); }
   static KernelPtr make_one(const Request& r, const Convolution& a) {
     return make_convolution(r, a);
