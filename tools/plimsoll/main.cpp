@@ -9,15 +9,15 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "reports/report.hpp"
 #include "tools/plimsoll/subcommand.hpp"
 
 namespace plimsoll::tools {
 namespace {
 
 constexpr void (*kSubcommands[])(CLI::App&, Context&) = {
-    add_doctor,
-    add_report,
-    add_schema,
+    add_run,     add_doctor, add_list,     add_explain, add_probe,
+    add_predict, add_train,  add_validate, add_report,  add_schema,
 };
 
 constexpr const char* kExamples =
@@ -47,9 +47,11 @@ int run(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     const int code = app.exit(error);
+    reports::finish_stdout();  // --help and --version print too
     return code == 0 ? 0 : static_cast<int>(ExitCode::wrong_usage);
   }
   if (app.get_subcommands().empty()) std::fputs(kExamples, stdout);
+  reports::finish_stdout();
   return static_cast<int>(context.exit_code);
 }
 
@@ -59,6 +61,8 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return plimsoll::tools::run(argc, argv);
+  } catch (const plimsoll::reports::ClosedPipe& error) {
+    return static_cast<int>(error.exit_code());  // `| head` wants no message
   } catch (const plimsoll::Error& error) {
     std::fprintf(stderr, "plimsoll: %s\n", error.what());
     return static_cast<int>(error.exit_code());

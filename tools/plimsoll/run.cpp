@@ -3,6 +3,7 @@
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -153,7 +154,7 @@ void run(Options options, Context& context) {
   ProbeRequest probes = probe_request(options, directory, context);
   ValidationRequest validation = validation_request(options, directory, plans, context);
   if (options.dry_run) {
-    probes.dry_run = true;
+    std::fputs(probe_plan(probes).c_str(), stdout);
     std::printf("would write to %s\n%zu cells x %d blocks of %.1f s each\n", directory.c_str(),
                 plans.size(), validation.blocks, validation.block_time.value());
     return;
@@ -181,7 +182,7 @@ void run(Options options, Context& context) {
     line.clear();
     std::fputs(reports::terminal(machine).c_str(), stdout);
     std::fputs(reports::terminal(verdict).c_str(), stdout);
-    if (!verdict.findings.empty()) context.exit_code = ExitCode::partial;
+    context.exit_code = verdict.findings.empty() ? exit_code_of(machine) : ExitCode::partial;
   }
   std::fputs("4/4 report\n", stderr);
   write_page(directory, collect(directory));

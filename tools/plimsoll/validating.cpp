@@ -45,7 +45,9 @@ std::vector<Cell> predict_all(const ValidationRequest& request) {
   std::filesystem::create_directories(directory);
   std::vector<Cell> cells;
   for (const Plan& plan : request.plans) {
-    Cell cell{.plan = plan, .prediction_path = directory + "/" + cell_name(plan) + ".json"};
+    Cell cell;
+    cell.plan = plan;
+    cell.prediction_path = directory + "/" + cell_name(plan) + ".json";
     reports::write_report(make_prediction(request.machine_path, plan, request.argv),
                           cell.prediction_path);
     cell.prediction = load(cell.prediction_path);

@@ -1,0 +1,88 @@
+// The whole loop through the real binary: files, schema, order in time, interrupts, a full disk.
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <thread>
+
+#include "core/system/clock.hpp"
+#include "core/system/signals.hpp"
+#include "tests/catch.hpp"
+#include "tests/tools/command.hpp"
+
+using namespace plimsoll;
+using namespace plimsoll::test;
+using Catch::Matchers::Contains;
+
+TEST_CASE("run leaves valid reports, and its predictions are older than its runs") {
+  const tools::ScratchDirectory scratch;
+  const auto result =
+      plimsoll::test::plimsoll({"run", "--quick", "--out", scratch.path(), "--cells",
+                                "mlp-b64-w1|lenet-b64-w1", "--blocks", "1"},
+                               Seconds(280));
+  INFO(result.err);
+  REQUIRE(result.exit_code == 0);
+  const std::vector<std::string> files = json_files(scratch.path());
+  CHECK(files.size() == 1 + 2 + 2 + 1);  // machine, predictions, runs, validation
+  CHECK(invalid(files) == "");
+  CHECK(reports::read_text(scratch.path() + "/report.html").size() > 10000);
+  CHECK_THAT(result.out, Contains("mlp") && Contains("lenet"));
+
+  const auto machine = reports::reference_to(scratch.path() + "/machine.json");
+  for (const char* cell : {"mlp-b64-w1", "lenet-b64-w1"}) {
+    CAPTURE(cell);
+    const std::string prediction_path = scratch.path() + "/predictions/" + cell + ".json";
+    const Report prediction = reports::read_report(prediction_path);
+    const Report run = reports::read_report(scratch.path() + "/runs/" + cell + "-1.json");
+    CHECK(std::get<Prediction>(prediction.subject).machine.sha256 == machine.sha256);
+    const auto& linked = std::get<Run>(run.subject).prediction;
+    REQUIRE(linked.has_value());
+    CHECK(linked->sha256 == reports::reference_to(prediction_path).sha256);
+    CHECK(prediction.created < run.created);
+  }
+  const Report validation = reports::read_report(scratch.path() + "/validation.json");
+  CHECK(std::get<Validation>(validation.subject).rows.size() == 2);
+}
+
+TEST_CASE("Ctrl-C in run leaves a valid partial machine report and exits 130") {
+  const tools::ScratchDirectory scratch;
+  sys::clear_interrupt();
+  std::thread finger([] {
+    ::usleep(4000000);
+    sys::request_interrupt(SIGINT);
+  });
+  const auto result =
+      plimsoll::test::plimsoll({"run", "--quick", "--out", scratch.path()}, Seconds(120));
+  finger.join();
+  sys::clear_interrupt();
+  CHECK(result.exit_code == 130);
+  const std::string path = scratch.path() + "/machine.json";
+  CHECK(invalid({path}) == "");
+  CHECK(std::get<MachineSubject>(reports::read_report(path).subject).partial);
+  CHECK_FALSE(std::filesystem::exists(scratch.path() + "/validation.json"));
+}
+
+TEST_CASE("a full disk stops run before it measures") {
+  const tools::ScratchDirectory scratch;
+  sys::ChildOptions options;
+  options.argv = {"unshare",
+                  "-rm",
+                  "sh",
+                  "-c",
+                  "mount -t tmpfs -o size=256k none \"$0\" || exit 99; exec \"$1\" run --quick "
+                  "--out \"$0/out\"",
+                  scratch.path(),
+                  front()};
+  options.capture_out = true;
+  options.capture_err = true;
+  options.timeout = Seconds(60);
+  const auto result = sys::run_child(options);
+  if (result.exit_code == 99 || result.exit_code == 127 ||
+      result.err.find("unshare") != std::string::npos) {
+    WARN("SKIPPED: no mount namespace here: " << result.err);
+    return;
+  }
+  CHECK(result.exit_code == 1);
+  CHECK_THAT(result.err, Contains("space") && Contains("out"));
+}
