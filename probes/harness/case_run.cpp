@@ -18,6 +18,13 @@ namespace {
 constexpr std::int64_t kMostOperations = std::int64_t{1} << 40;
 constexpr std::int64_t kMostUselessTimes = 3;  // or a fifth of all, whichever is more
 
+// On one line: reports and tables hold it.
+std::string text_of(const std::exception& error) {
+  const auto* ours = dynamic_cast<const Error*>(&error);
+  if (ours == nullptr) return error.what();
+  return ours->problem() + " (" + ours->where() + "); " + ours->fix();
+}
+
 bool usable(Seconds time) { return std::isfinite(time.value()) && time.value() > 0; }
 
 std::string text_of(const ParamValue& value) {
@@ -85,7 +92,7 @@ std::optional<Seconds> CaseRun::run_once() {
   try {
     return subject_->run(operations_);
   } catch (const std::exception& error) {
-    fail("error", error.what());
+    fail("error", text_of(error));
     return std::nullopt;
   }
 }
@@ -98,7 +105,7 @@ bool CaseRun::prepare(Seconds sample_time) {
     skip("not_applicable", reason.what());
     return false;
   } catch (const std::exception& error) {
-    fail("error", error.what());
+    fail("error", text_of(error));
     return false;
   }
   if (!subject_) {
@@ -133,7 +140,7 @@ bool CaseRun::verify() {
       return false;
     }
   } catch (const std::exception& error) {
-    fail("error", error.what());
+    fail("error", text_of(error));
     return false;
   }
   return true;
@@ -172,7 +179,7 @@ void CaseRun::finish() {
   try {
     summarise();
   } catch (const std::exception& error) {
-    fail("error", error.what());
+    fail("error", text_of(error));
     return;
   }
   judge_range();

@@ -22,12 +22,12 @@ PLIMSOLL_AVX512 double read_512(const double* a, std::size_t count) {
       sum[k] = _mm512_add_pd(sum[k], _mm512_load_pd(a + i + 8 * k));
     }
   }
-#pragma GCC unroll 3
-  for (std::size_t k = 4; k > 0; k /= 2) {
-#pragma GCC unroll 4
-    for (std::size_t j = 0; j < k; ++j) sum[j] = _mm512_add_pd(sum[j], sum[j + k]);
-  }
-  return _mm512_reduce_add_pd(sum[0]);
+  const __m512d left = _mm512_add_pd(_mm512_add_pd(sum[0], sum[1]), _mm512_add_pd(sum[2], sum[3]));
+  const __m512d right = _mm512_add_pd(_mm512_add_pd(sum[4], sum[5]), _mm512_add_pd(sum[6], sum[7]));
+  const __m512d all = _mm512_add_pd(left, right);
+  double total = 0;
+  for (int lane = 0; lane < 8; ++lane) total += all[lane];
+  return total;
 }
 PLIMSOLL_AVX512 void write_512(double* a, double value, std::size_t count) {
   const __m512d v = _mm512_set1_pd(value);
@@ -72,12 +72,10 @@ PLIMSOLL_AVX2 double read_256(const double* a, std::size_t count) {
       sum[k] = _mm256_add_pd(sum[k], _mm256_load_pd(a + i + 4 * k));
     }
   }
-#pragma GCC unroll 3
-  for (std::size_t k = 4; k > 0; k /= 2) {
-#pragma GCC unroll 4
-    for (std::size_t j = 0; j < k; ++j) sum[j] = _mm256_add_pd(sum[j], sum[j + k]);
-  }
-  return sum[0][0] + sum[0][1] + sum[0][2] + sum[0][3];
+  const __m256d left = _mm256_add_pd(_mm256_add_pd(sum[0], sum[1]), _mm256_add_pd(sum[2], sum[3]));
+  const __m256d right = _mm256_add_pd(_mm256_add_pd(sum[4], sum[5]), _mm256_add_pd(sum[6], sum[7]));
+  const __m256d all = _mm256_add_pd(left, right);
+  return all[0] + all[1] + all[2] + all[3];
 }
 PLIMSOLL_AVX2 void write_256(double* a, double value, std::size_t count) {
   const __m256d v = _mm256_set1_pd(value);
