@@ -49,6 +49,11 @@ std::string counted(std::size_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
+std::string short_time(const std::string& created) {
+  if (created.size() < 17 || created[10] != 'T' || created.back() != 'Z') return created;
+  return created.substr(0, 10) + " " + created.substr(11, 5) + " UTC";
+}
+
 std::string plain(const ParamValue& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
   if (const auto* number = std::get_if<std::int64_t>(&value)) return std::to_string(*number);

@@ -50,15 +50,27 @@ const config = {
 
 // Vega-Lite sizes a single view by its container but not a facet: those say how many columns they
 // have and how much room their axes take, once (shared) or in each column.
+const kNarrow = 560;
 function fitted(spec, width) {
   const {columns, room, shared} = spec.usermeta ?? {};
   if (columns) {
-    const shown = width < 560 ? 1 : columns;
+    const shown = width < kNarrow ? 1 : columns;
     if (spec.columns) spec.columns = shown;
     const axes = shared ? room + 20 * (shown - 1) : (room + 20) * shown - 20;
     spec.spec.width = Math.max(120, Math.floor((width - axes - 12) / shown));
   }
   return spec;
+}
+
+// On a telephone legends wrap, and labels of rows are cut; the table has them in full.
+function config_for(width) {
+  if (width >= kNarrow) return config;
+  const columns = Math.max(1, Math.floor(width / 220));
+  return {
+    ...config,
+    axis: {...config.axis, labelLimit: 200},
+    legend: {...config.legend, columns, labelLimit: 240},
+  };
 }
 
 function name(svg, figure, id) {
@@ -79,7 +91,7 @@ async function draw(figure) {
   const id = figure.dataset.chart;
   try {
     const spec = fitted(JSON.parse(figure.querySelector('script').textContent), place.clientWidth);
-    const {spec: vega} = compile(spec, {config});
+    const {spec: vega} = compile(spec, {config: config_for(place.clientWidth)});
     views.get(id)?.finalize();
     const view = new View(parse(vega, null, {ast: true}), {
       expr: expressionInterpreter,

@@ -51,7 +51,9 @@ Json curve_layers(const Json& encoding, const Json& dots) {
   interval["y2"] = {{"field", "high"}};
   Json line = encoding;
   line.erase("tooltip");
-  line["strokeDash"]["legend"] = nullptr;  // the legend shows the dots: colour and shape
+  // The legend shows the dots, colour and shape; the same field here would put dashes around them.
+  line["strokeDash"]["field"] = "dash";
+  line["strokeDash"]["legend"] = nullptr;
   Json point = encoding;
   point.erase("strokeDash");
   point.update(dots);
@@ -98,6 +100,7 @@ void add_load_latency(const Report& machine, std::vector<Chart>& out) {
                     {"low", 1e9 * low_of(*metric)},
                     {"high", 1e9 * high_of(*metric)},
                     {"page", page},
+                    {"dash", page},
                     {"working set", human(*size, "B")},
                     {"latency", human(*metric->value, "s")},
                     {"interval", interval_text(*metric)}});
@@ -166,6 +169,7 @@ void add_stream_bandwidth(const Report& machine, std::vector<Chart>& out) {
                     {"low", 1e-9 * low_of(*metric)},
                     {"high", 1e-9 * high_of(*metric)},
                     {"kernel", kernel},
+                    {"dash", kernel},
                     {"facet", counted(static_cast<std::size_t>(count), "core")},
                     {"working set", human(*size, "B")},
                     {"bandwidth", human(*metric->value, "B/s")},

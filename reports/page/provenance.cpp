@@ -16,7 +16,7 @@ using Facts = std::vector<std::pair<std::string, std::string>>;
 template <class T, class Show>
 std::string known(const Known<T>& fact, Show show) {
   if (fact.value) return show(*fact.value);
-  return fact.reason.empty() ? "unknown" : "unknown: " + fact.reason;
+  return fact.reason.empty() ? "unknown" : fact.reason;
 }
 
 std::string list_of(const std::vector<std::string>& items) {
@@ -218,13 +218,14 @@ std::string provenance_section(const Reports& reports) {
   for (std::size_t i = 0; i < reports.size(); ++i) {
     const Report& report = reports[i];
     out += fmt::format(
-        "<tr><td class=\"num\">{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"{}\">{}</td>"
+        "<tr><td class=\"num\">{}</td><td>{}</td><td>{}</td><td class=\"once\">{}</td><td "
+        "class=\"{}\">{}</td>"
         "<td><code>{}</code></td><td><code>{}</code></td><td><button type=\"button\" "
         "class=\"small\" data-save=\"{}\" aria-label=\"Save {}\">Save</button></td></tr>\n",
-        i + 1, kind_name(report.subject), escaped(subject_text(report)), escaped(report.created),
-        escaped(report.quality.verdict), escaped(report.quality.verdict),
-        escaped(command_text(report.command)), escaped(report.id), report_id(i),
-        escaped(file_name(report)));
+        i + 1, kind_name(report.subject), escaped(subject_text(report)),
+        escaped(short_time(report.created)), escaped(report.quality.verdict),
+        escaped(report.quality.verdict), escaped(command_text(report.command)), escaped(report.id),
+        report_id(i), escaped(file_name(report)));
   }
   return out + "</tbody></table></div></section>\n";
 }

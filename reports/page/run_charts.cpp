@@ -43,13 +43,18 @@ struct Named {
 template <class T>
 std::vector<Named> labelled(const Reports& reports) {
   std::vector<Named> out;
-  std::vector<std::string> labels;
+  std::vector<std::string> labels, workloads;
   for (const Report& report : reports) {
     const auto* subject = std::get_if<T>(&report.subject);
     if (subject == nullptr) continue;
     out.push_back({&report, ""});
-    labels.push_back(plan_label(subject->plan));
+    add_once(workloads, subject->plan.workload);
   }
+  const auto plan = [](const Named& named) { return std::get<T>(named.report->subject).plan; };
+  std::stable_sort(out.begin(), out.end(), [&](const Named& a, const Named& b) {
+    return before(plan(a), plan(b), workloads);
+  });
+  for (const Named& named : out) labels.push_back(plan_label(plan(named)));
   labels = unique_labels(std::move(labels));
   for (std::size_t i = 0; i < out.size(); ++i) out[i].label = labels[i];
   return out;
@@ -59,16 +64,16 @@ std::vector<Named> labelled(const Reports& reports) {
 std::vector<const Report*> longest_runs(const Reports& reports) {
   std::vector<const Report*> out;
   std::map<std::string, std::size_t> place;
-  for (const Report& report : reports) {
-    const auto* run = std::get_if<Run>(&report.subject);
-    const Metric* loss = metric_named(report, "train.loss");
-    if (run == nullptr || loss == nullptr || loss->samples.empty()) continue;
-    const auto [found, fresh] = place.try_emplace(plan_label(run->plan), out.size());
+  for (const auto& [report, label] : labelled<Run>(reports)) {
+    const Metric* loss = metric_named(*report, "train.loss");
+    if (loss == nullptr || loss->samples.empty()) continue;
+    const Plan& plan = std::get<Run>(report->subject).plan;
+    const auto [found, fresh] = place.try_emplace(plan_label(plan), out.size());
     if (fresh) {
-      out.push_back(&report);
+      out.push_back(report);
     } else if (metric_named(*out[found->second], "train.loss")->samples.size() <
                loss->samples.size()) {
-      out[found->second] = &report;
+      out[found->second] = report;
     }
   }
   return out;
@@ -242,7 +247,7 @@ void add_sensitivity(const Reports& reports, std::vector<Chart>& out) {
     }
   }
   if (data.empty()) return;
-  const Json x = signed_axis("change", "step time when this input is 10 % better (%)");
+  const Json x = signed_axis("change", "step time with 10 % better (%)");
   chart.spec = dot_strip(std::move(data), cells, inputs, x,
                          tooltip({"cell", "resource", "10 percent better gives"}), false);
   out.push_back(std::move(chart));

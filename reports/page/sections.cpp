@@ -50,12 +50,6 @@ std::string kind_word(Kind kind) {
   return "";
 }
 
-// "2026-01-15T10:50:00.000000Z" -> "2026-01-15 10:50 UTC"; anything else stays.
-std::string short_time(const std::string& created) {
-  if (created.size() < 17 || created[10] != 'T' || created.back() != 'Z') return created;
-  return created.substr(0, 10) + " " + created.substr(11, 5) + " UTC";
-}
-
 std::string figure_html(const Chart& chart, bool drawn) {
   const bool shown = drawn && !chart.spec.empty();
   std::string spec = chart.spec;

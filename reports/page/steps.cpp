@@ -2,11 +2,14 @@
 
 #include "reports/page/steps.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "reports/format/html_text.hpp"
+#include "reports/page/spec.hpp"
 
 namespace plimsoll::reports {
 namespace {
@@ -18,7 +21,7 @@ std::vector<ComparedStep> of_validations(const Reports& reports) {
     if (validation == nullptr) continue;
     for (const ValidationCell& cell : validation->rows) {
       ComparedStep step;
-      step.label = plan_label(cell.plan);
+      step.plan = cell.plan;
       step.predicted =
           StepSide{cell.predicted, cell.predicted_low, cell.predicted_high, cell.predicted_phases};
       step.measured =
@@ -51,7 +54,7 @@ std::vector<ComparedStep> of_pairs(const Reports& reports) {
     const auto* prediction = std::get_if<Prediction>(&report.subject);
     if (prediction == nullptr) continue;
     ComparedStep step;
-    step.label = plan_label(prediction->plan);
+    step.plan = prediction->plan;
     const Estimate<Seconds>& time = prediction->step_time;
     step.predicted = StepSide{time.value, time.low, time.high, prediction->phases};
     by_prediction[report.id] = out.size();
@@ -69,7 +72,7 @@ std::vector<ComparedStep> of_pairs(const Reports& reports) {
       continue;
     }
     ComparedStep step;
-    step.label = plan_label(run->plan);
+    step.plan = run->plan;
     step.measured = side;
     out.push_back(std::move(step));
   }
@@ -77,6 +80,14 @@ std::vector<ComparedStep> of_pairs(const Reports& reports) {
 }
 
 }  // namespace
+
+bool before(const Plan& a, const Plan& b, const std::vector<std::string>& workloads) {
+  const auto key = [&](const Plan& plan) {
+    const auto place = std::find(workloads.begin(), workloads.end(), plan.workload);
+    return std::tuple(place - workloads.begin(), plan.batch, plan.workers, plan.threads);
+  };
+  return key(a) < key(b);
+}
 
 std::vector<std::string> unique_labels(std::vector<std::string> labels) {
   std::map<std::string, int> total, seen;
@@ -93,8 +104,12 @@ std::vector<std::string> unique_labels(std::vector<std::string> labels) {
 std::vector<ComparedStep> compared_steps(const Reports& reports) {
   std::vector<ComparedStep> steps = of_validations(reports);
   if (steps.empty()) steps = of_pairs(reports);
-  std::vector<std::string> labels;
-  for (const ComparedStep& step : steps) labels.push_back(step.label);
+  std::vector<std::string> labels, workloads;
+  for (const ComparedStep& step : steps) add_once(workloads, step.plan.workload);
+  std::stable_sort(steps.begin(), steps.end(), [&](const ComparedStep& a, const ComparedStep& b) {
+    return before(a.plan, b.plan, workloads);
+  });
+  for (const ComparedStep& step : steps) labels.push_back(plan_label(step.plan));
   labels = unique_labels(std::move(labels));
   for (std::size_t i = 0; i < steps.size(); ++i) steps[i].label = labels[i];
   return steps;

@@ -158,6 +158,9 @@ TEST_CASE("every chart is drawn, named for screen readers, and the console stays
     CHECK(svg.find("role=\"img\"") != std::string::npos);
     CHECK(svg.find("-title\">" + chart.title + "</title>") != std::string::npos);
     CHECK(svg.find("<desc") != std::string::npos);
+    if (chart.id == "load-latency") CHECK(svg.find(">4 KiB pages</text>") != std::string::npos);
+    if (chart.id == "stream-bandwidth") CHECK(svg.find(">triad</text>") != std::string::npos);
+    if (chart.id == "all-reduce") CHECK(svg.find(">ring (threads)</text>") != std::string::npos);
     // A curve is one path however many rows it has; everything else draws at least a mark a row.
     const std::size_t least = chart.id == "loss" ? 12 : chart.table.rows.size();
     CHECK(marks(svg) >= least);
