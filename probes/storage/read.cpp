@@ -14,25 +14,20 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <exception>
 #include <memory>
-#include <optional>
-#include <random>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "core/error.hpp"
-#include "probes/operation_times.hpp"
 #include "probes/probe.hpp"
 #include "probes/storage/engine.hpp"
+#include "probes/storage/reading.hpp"
 #include "probes/storage/scratch_file.hpp"
 
 namespace plimsoll::probes {
 namespace {
 
-enum Quantity : std::size_t { kBandwidth = 0, kLatency = 1 };
 constexpr std::int64_t kSmall = 4096;
 constexpr std::int64_t kLarge = 1 << 20;
 constexpr int kDeep = 32;
@@ -46,91 +41,6 @@ struct Shared {
     if (!file) file = std::make_unique<ScratchFile>(directory, size);
     return *file;
   }
-};
-
-struct Reading {
-  std::int64_t block_bytes = kSmall;
-  int depth = 1;
-  bool direct = true;
-  std::string engine, remark;  // remark: why not io_uring, why not direct
-};
-
-class Read : public Subject {
- public:
-  Read(Reading how, Quantity quantity, const ScratchFile& file)
-      : how_(std::move(how)),
-        quantity_(quantity),
-        file_(file),
-        engine_(make_engine(how_.engine, how_.depth)),
-        slots_(how_.depth, how_.block_bytes) {
-    if (!how_.direct) file_.warm_cache();
-  }
-
-  // One operation is enough reads to keep the depth. A bandwidth takes the time of all; a latency
-  // the sum of what each one took.
-  Seconds run(std::int64_t operations) override {
-    std::vector<std::int64_t> offsets(static_cast<std::size_t>(operations) * reads_each());
-    std::ranges::generate(offsets, [this] { return next_offset(); });
-    std::vector<double> times(offsets.size());
-    const int fd = how_.direct ? file_.direct() : file_.cached();
-    const Seconds all = engine_->read(fd, offsets, slots_, times);
-    Seconds sum;
-    for (const double time : times) {
-      sum += Seconds(time);
-      times_.add(Seconds(time));
-    }
-    return quantity_ == kBandwidth ? all : sum;
-  }
-
-  [[nodiscard]] double work() const override {
-    const auto reads = static_cast<double>(reads_each());
-    return quantity_ == kBandwidth ? reads * static_cast<double>(how_.block_bytes) : reads;
-  }
-
-  [[nodiscard]] std::optional<std::string> verify() override {
-    for (std::size_t slot = 0; slot < slots_.offsets.size(); ++slot) {
-      const std::int64_t offset = slots_.offsets[slot];
-      if (offset >= 0 && !holds_pattern(slots_.block(slot), offset)) {
-        return fmt::format("the block read at byte {} is not what was written there", offset);
-      }
-    }
-    return std::nullopt;
-  }
-
-  [[nodiscard]] std::map<std::string, double> summary() const override {
-    std::map<std::string, double> figures = times_.summary();
-    figures["file_bytes"] = static_cast<double>(file_.size());
-    if (!how_.direct) figures["cached_possible"] = 1;
-    return figures;
-  }
-
-  [[nodiscard]] std::string source() const override {
-    return fmt::format("{}, {} on {}{}",
-                       how_.engine == "threads" ? "threads with pread" : "io_uring",
-                       file_.file_system().type, file_.file_system().device, how_.remark);
-  }
-
- private:
-  [[nodiscard]] std::size_t reads_each() const {
-    if (how_.depth > 1) return 2 * static_cast<std::size_t>(how_.depth);
-    return how_.block_bytes == kSmall ? 16 : 1;  // one slow read must not decide a sample's length
-  }
-
-  std::int64_t next_offset() {
-    const std::int64_t blocks = file_.size() / how_.block_bytes;
-    if (how_.block_bytes == kLarge) return next_++ % blocks * how_.block_bytes;
-    return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(blocks)) *
-           how_.block_bytes;
-  }
-
-  Reading how_;
-  Quantity quantity_;
-  const ScratchFile& file_;
-  std::unique_ptr<Engine> engine_;
-  Slots slots_;
-  OperationTimes times_;
-  std::int64_t next_ = 0;
-  std::mt19937_64 random_{1};
 };
 
 Bytes file_size(const ProbeOptions& options) {
@@ -164,17 +74,18 @@ Trial try_out(const std::string& directory, Bytes size) {
   return trial;
 }
 
-Case make_case(Quantity quantity, const Reading& how, std::exception_ptr unusable,
+Case make_case(ReadQuantity quantity, const ReadPlan& how, std::exception_ptr unusable,
                const std::shared_ptr<Shared>& shared) {
-  return {.metric = quantity,
+  return {.metric = static_cast<std::size_t>(quantity),
           .params = {{"block_bytes", how.block_bytes},
                      {"queue_depth", std::int64_t{how.depth}},
                      {"engine", how.engine},
                      {"direct", how.direct},
-                     {"pattern", std::string(how.block_bytes == kSmall ? "random" : "sequential")}},
+                     {"pattern", std::string(how.random ? "random" : "sequential")}},
           .make = [=]() -> std::unique_ptr<Subject> {
             if (unusable) std::rethrow_exception(unusable);
-            return std::make_unique<Read>(how, quantity, shared->ready());
+            return std::make_unique<Reading>(how, quantity, shared->ready(),
+                                             make_engine(how.engine, how.depth));
           },
           .skip = {},
           .group = how.direct ? 0 : 1};
@@ -188,8 +99,8 @@ std::vector<Case> cases(const ProbeOptions& options) {
   std::string remark;
   if (!trial.engine.why.empty()) remark += "; no io_uring: " + trial.engine.why;
   std::vector<Case> list;
-  const auto add = [&](const Reading& how) {
-    for (const Quantity quantity : {kBandwidth, kLatency}) {
+  const auto add = [&](const ReadPlan& how) {
+    for (const ReadQuantity quantity : {ReadQuantity::bandwidth, ReadQuantity::latency}) {
       list.push_back(make_case(quantity, how, trial.unusable, shared));
     }
   };
@@ -201,6 +112,7 @@ std::vector<Case> cases(const ProbeOptions& options) {
     for (const std::int64_t block : {kSmall, kLarge}) {
       for (const int depth : {1, kDeep}) {
         add({.block_bytes = block,
+             .random = block == kSmall,
              .depth = depth,
              .direct = true,
              .engine = trial.engine.name,
@@ -211,7 +123,12 @@ std::vector<Case> cases(const ProbeOptions& options) {
     remark += fmt::format("; no direct reads in {}: {}", directory, trial.direct_refused);
   }
   for (const std::int64_t block : {kSmall, kLarge}) {
-    add({.block_bytes = block, .depth = 1, .direct = false, .engine = "threads", .remark = remark});
+    add({.block_bytes = block,
+         .random = block == kSmall,
+         .depth = 1,
+         .direct = false,
+         .engine = "threads",
+         .remark = remark});
   }
   return list;
 }
