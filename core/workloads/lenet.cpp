@@ -21,7 +21,7 @@ Workload lenet_workload() {
           .sample_shape = {28, 28, 1},
           .classes = 10,
           .dataset = "fashion-mnist",
-          .default_learning_rate = 0.05};
+          .default_learning_rate = 0.02};
 }
 
 }  // namespace plimsoll

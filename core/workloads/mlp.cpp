@@ -17,7 +17,7 @@ Workload mlp_workload() {
           .sample_shape = {28, 28, 1},
           .classes = 10,
           .dataset = "fashion-mnist",
-          .default_learning_rate = 0.05};
+          .default_learning_rate = 0.02};
 }
 
 }  // namespace plimsoll

@@ -3,7 +3,9 @@
 #include "trainer/data/dataset.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 
@@ -74,6 +76,27 @@ std::int64_t synthetic_count(const std::string& text) {
   return count;
 }
 
+// From the counts of the 256 byte values: exact sums, whatever the size.
+Data normalised(Data data) {
+  std::array<std::int64_t, 256> counts{};
+  for (const std::uint8_t byte : data.train.rows) ++counts[byte];
+  const auto all = static_cast<double>(data.train.rows.size());
+  double mean = 0;
+  for (std::size_t v = 0; v < 256; ++v)
+    mean += static_cast<double>(v) * static_cast<double>(counts[v]) / all;
+  double variance = 0;
+  for (std::size_t v = 0; v < 256; ++v) {
+    const double distance = static_cast<double>(v) - mean;
+    variance += distance * distance * static_cast<double>(counts[v]) / all;
+  }
+  if (variance <= 0) return data;  // every byte is the same: nothing to normalise
+  for (Dataset* set : {&data.train, &data.test}) {
+    set->scale = static_cast<float>(1.0 / std::sqrt(variance));
+    set->shift = static_cast<float>(-mean / std::sqrt(variance));
+  }
+  return data;
+}
+
 }  // namespace
 
 Dataset synthetic(const Shape& sample, std::int64_t classes, std::int64_t count, std::uint64_t seed,
@@ -106,10 +129,10 @@ Dataset synthetic(const Shape& sample, std::int64_t classes, std::int64_t count,
 Data load_data(const Workload& workload, const std::string& directory, std::uint64_t seed) {
   if (directory == kSynthetic || directory.starts_with(std::string(kSynthetic) + ":")) {
     const std::int64_t count = synthetic_count(directory);
-    return {.train = synthetic(workload.sample_shape, workload.classes, count, seed),
-            .test = synthetic(workload.sample_shape, workload.classes,
-                              std::max<std::int64_t>(count / 6, 1), seed,
-                              static_cast<std::uint64_t>(count))};
+    return normalised({.train = synthetic(workload.sample_shape, workload.classes, count, seed),
+                       .test = synthetic(workload.sample_shape, workload.classes,
+                                         std::max<std::int64_t>(count / 6, 1), seed,
+                                         static_cast<std::uint64_t>(count))});
   }
   std::string place = directory;
   if (place.empty()) {
@@ -121,8 +144,8 @@ Data load_data(const Workload& workload, const std::string& directory, std::uint
                     ") is not there: no such directory",
                 place, kInstall);
   }
-  return {.train = read_split(workload, place, "train"),
-          .test = read_split(workload, place, "t10k")};
+  return normalised(
+      {.train = read_split(workload, place, "train"), .test = read_split(workload, place, "t10k")});
 }
 
 }  // namespace plimsoll::trainer

@@ -15,9 +15,12 @@ struct Dataset {
   std::int64_t row_bytes = 0;  // of one sample
   std::vector<std::uint8_t> rows;
   std::vector<std::int32_t> labels;
+  // A byte enters the network as byte * scale + shift.
+  float scale = 1.0F / 255.0F, shift = 0.0F;
   [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(labels.size()); }
 };
 
+// Both are scaled so that the bytes of the training set have mean 0 and deviation 1.
 struct Data {
   Dataset train, test;
 };

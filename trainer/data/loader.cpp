@@ -16,8 +16,6 @@
 namespace plimsoll::trainer {
 namespace {
 
-constexpr float kScale = 1.0F / 255.0F;
-
 // Gathers rows and labels of one step; each thread has its own, for the sampler keeps an order.
 class Assembler {
  public:
@@ -35,7 +33,7 @@ class Assembler {
     }
     if (!samples.empty()) {
       gather_u8(into.x, data_.rows.data(), data_.row_bytes, samples.data(), std::ssize(samples),
-                kScale, 0.0F);
+                data_.scale, data_.shift);
     }
     return {.step = step,
             .count = std::ssize(samples),

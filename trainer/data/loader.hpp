@@ -14,7 +14,8 @@
 
 namespace plimsoll::trainer {
 
-// Where a batch goes: rows as floats in [0, 1] (byte / 255) and labels, of the largest local batch.
+// Where a batch goes: rows as floats (scaled as the data set says) and labels; room for the largest
+// local batch.
 struct InputSlot {
   float* x = nullptr;
   std::int32_t* labels = nullptr;

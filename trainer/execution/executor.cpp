@@ -36,7 +36,7 @@ void initialise(std::span<float> weights, const Graph& graph, const FlatLayout& 
       const Range& range = layout.parameters[index];
       if (parameter.shape.size() > 1) {
         const std::int64_t fan_in = elements(parameter.shape) / parameter.shape.front();
-        const double bound = std::sqrt(6.0 / static_cast<double>(fan_in));
+        const double bound = std::sqrt(1.0 / static_cast<double>(fan_in));
         for (std::int64_t i = 0; i < range.size(); ++i) {
           const double unit = random_unit(seed, index, static_cast<std::uint64_t>(i));
           weights[static_cast<std::size_t>(range.begin + i)] =

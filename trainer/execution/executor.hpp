@@ -69,8 +69,8 @@ struct ExecutionMode {
 // Error (usage) that lists the known names when `name` is unknown.
 [[nodiscard]] const ExecutionMode& execution_mode(const std::string& name);
 
-// Uniform in +-sqrt(6 / fan_in) (He et al. 2015, for rectifiers), zero for vectors (biases).
-// Element i of parameter p depends on (seed, p, i) alone: all ranks of any world size start alike.
+// Uniform in +-1 / sqrt(fan_in), as the layers of PyTorch start; zero for vectors (biases). Element
+// i of parameter p depends on (seed, p, i) alone: all ranks of any world size start alike.
 void initialise(std::span<float> weights, const Graph& graph, const FlatLayout& layout,
                 std::uint64_t seed);
 
