@@ -19,7 +19,7 @@ semaphore set shared_mutex source_location span sstream stack stdexcept stop_tok
 string_view strstream syncstream system_error thread tuple type_traits typeindex typeinfo
 unordered_map unordered_set utility valarray variant vector version""".split())
 # Models are pure: no clock, file, environment, thread.
-IMPURE = set("""atomic barrier chrono condition_variable csignal cstdlib ctime filesystem fstream
+IMPURE = set("""atomic barrier chrono condition_variable csignal ctime filesystem fstream
 future iostream latch mutex semaphore shared_mutex stop_token syncstream thread""".split())
 
 # First match wins: angle-bracket includes that belong to a library.
@@ -58,6 +58,7 @@ TARGETS = {
 JSON_FILES = re.compile(r"^reports/.*\.cpp$")
 JSON_HEADERS = {"reports/page/spec.hpp": "shared by the .cpp files of that folder only"}
 GENERATED = {"schema_texts.hpp": "reports/CMakeLists.txt makes it from reports/schema/"}
+IMPURE_CALL = re.compile(r"\b(?:std::)?(?:getenv|setenv|system|s?rand|exit|abort)\s*\(")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 
@@ -75,7 +76,12 @@ def check_source(root, path):
         return []
     zones, libraries = ALLOWED[zone]
     complaints = []
-    for bracket, name in INCLUDE.findall(common.text_of(root, path) or ""):
+    text = common.text_of(root, path) or ""
+    if zone == "models":
+        code = re.sub(r"//.*", "", text)
+        complaints += [f"{path}: models are pure and must not call {found}...)"
+                       for found in IMPURE_CALL.findall(code)]
+    for bracket, name in INCLUDE.findall(text):
         if bracket == '"':
             if name in GENERATED:
                 continue
@@ -130,6 +136,8 @@ BAD = {
     "core uses the operating system":
         ({"core/a.cpp": "#include <unistd.h>\n"}, "core must not include"),
     "a model reads a clock": ({"models/a.cpp": "#include <chrono>\n"}, "models are pure"),
+    "a model reads the environment":
+        ({"models/a.cpp": 'auto x = std::getenv("HOME");\n'}, "must not call"),
     "a model reads JSON":
         ({"models/a.cpp": "#  include <nlohmann/json.hpp>\n"}, "models must not include"),
     "a probe reads the models":

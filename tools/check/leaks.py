@@ -29,7 +29,7 @@ HOSTS = {
 FREE_HOST = re.compile(r"(^|\.)(example|test|invalid|localhost)$|(^|\.)example\.(com|org|net)$"
                        r"|^127\.|^\[?::1|^0\.0\.0\.0|^192\.0\.2\.|^198\.51\.100\.|^203\.0\.113\.")
 PATTERNS = [
-    (re.compile(r"(?<![\w.$}/-])/(?:home|Users|work|root|mnt|data\d*|scratch)/[\w.-]+"),
+    (re.compile(r"(?<![\w.$}/-])/(?:home|Users|work|root|mnt|scratch)/[\w.-]+"),
      "a path of some machine"),
     (re.compile(r"[A-Za-z]:\\\\?Users\\"), "a path of some machine"),
     (re.compile(r"BEGIN (?:[A-Z]+ )?PRIVATE KEY"), "a private key"),
