@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -106,9 +107,18 @@ int write_all(int fd, std::string_view text) {
   return 0;
 }
 
+// An earlier print failed and its errno is gone: what does the descriptor still tell?
+int why_lost() {
+  pollfd state{.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
+  if (::poll(&state, 1, 0) < 0) return errno;
+  const auto flags = static_cast<unsigned>(state.revents);
+  if ((flags & POLLNVAL) != 0U) return EBADF;
+  return (flags & POLLERR) != 0U ? EPIPE : EIO;
+}
+
 void write_stdout(std::string_view text) {
   int problem = std::fflush(stdout) == 0 ? 0 : errno;
-  if (problem == 0 && std::ferror(stdout) != 0) problem = EIO;  // an earlier print was lost
+  if (problem == 0 && std::ferror(stdout) != 0) problem = why_lost();
   if (problem == 0) problem = write_all(STDOUT_FILENO, text);
   if (problem == 0) return;
   if (problem == EPIPE) throw ClosedPipe();
