@@ -32,7 +32,7 @@ TEST_CASE("a buffer is aligned, zeroed, and touched when asked") {
   CHECK(resident_pages(now) == 1024);
   const Buffer later(Bytes(4 * kMiB), "a test", Page::base, Touch::later);
   CHECK(resident_pages(later) == 0);
-  later.touch(kMiB, static_cast<std::size_t>(kMiB));
+  later.touch(static_cast<std::size_t>(kMiB), static_cast<std::size_t>(kMiB));
   CHECK(resident_pages(later) == 256);
   CHECK(now.huge_bytes() == Bytes(0));  // small pages were asked for, whatever the system prefers
 }
