@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/system/affinity.hpp"
@@ -29,9 +31,13 @@ std::vector<int> first_cpus(const std::vector<int>& cpus, Load load) {
 // threads serve this thread's later parallel regions of this size.
 void pin_members(const std::vector<int>& cpus) {
   std::exception_ptr failure;
+  int members = 0;
+  omp_set_dynamic(0);
   omp_set_num_threads(static_cast<int>(cpus.size()));
 #pragma omp parallel
   {
+#pragma omp master
+    members = omp_get_num_threads();
     try {
       sys::pin(cpus[static_cast<std::size_t>(omp_get_thread_num())]);
     } catch (...) {
@@ -40,6 +46,11 @@ void pin_members(const std::vector<int>& cpus) {
     }
   }
   if (failure) std::rethrow_exception(failure);
+  if (members != std::ssize(cpus)) {
+    throw Error(
+        "a team of " + std::to_string(cpus.size()) + " threads got " + std::to_string(members),
+        "OpenMP", "unset OMP_THREAD_LIMIT");
+  }
 }
 
 }  // namespace
@@ -51,12 +62,15 @@ const Arena& Arenas::of(int cpu) {
   return *arena;
 }
 
-Crew::Crew(const std::vector<int>& cpus, Load load, Arenas& arenas)
-    : load_(load), team_(first_cpus(cpus, load)), arenas_(static_cast<std::size_t>(team_.size())) {
+Crew::Crew(const std::vector<int>& cpus, Load load, std::shared_ptr<Arenas> arenas)
+    : load_(load),
+      shared_(std::move(arenas)),
+      team_(first_cpus(cpus, load)),
+      arenas_(static_cast<std::size_t>(team_.size())) {
   each([&](int team) {
     const auto begin = cpus.begin() + team * load.threads;
     pin_members({begin, begin + load.threads});
-    arenas_[index(team)] = &arenas.of(*begin);
+    arenas_[index(team)] = &shared_->of(*begin);
   });
 }
 

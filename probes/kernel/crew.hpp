@@ -33,7 +33,7 @@ class Arenas {
 class Crew {
  public:
   // Team t computes with cpus[t * threads, (t + 1) * threads), each thread on its own.
-  Crew(const std::vector<int>& cpus, Load load, Arenas& arenas);
+  Crew(const std::vector<int>& cpus, Load load, std::shared_ptr<Arenas> arenas);
 
   [[nodiscard]] Load load() const { return load_; }
   [[nodiscard]] int teams() const { return team_.size(); }
@@ -52,20 +52,21 @@ class Crew {
   static std::size_t index(int team) { return static_cast<std::size_t>(team); }
 
   Load load_;
+  std::shared_ptr<Arenas> shared_;
   Team team_;
-  std::vector<const Arena*> arenas_;
+  std::vector<const Arena*> arenas_;  // by team
 };
 
 // The crews of a probe, made when first needed.
 class Crews {
  public:
   Crews(const ProbeOptions& options, std::int64_t arena_bytes)
-      : cpus_(options.cpus), arenas_(arena_bytes) {}
+      : cpus_(options.cpus), arenas_(std::make_shared<Arenas>(arena_bytes)) {}
   std::shared_ptr<Crew> of(Load load);
 
  private:
   std::vector<int> cpus_;
-  Arenas arenas_;
+  std::shared_ptr<Arenas> arenas_;
   std::map<Load, std::shared_ptr<Crew>> crews_;
 };
 

@@ -133,6 +133,19 @@ TEST_CASE("a copy that drops a page is refused, its honest neighbours are not") 
   CHECK(metric_of(outcome.report, "kernel", "triad").value.has_value());
 }
 
+TEST_CASE("a matmul that skips half its work is refused") {
+  const Outcome outcome = run_broken(
+      "broken-matmul", {"--filter", "busy_cores:0/direction:forward/dtype:f32/k:8/m:1024/n:8/"});
+  CHECK(outcome.exit_code == 3);
+  std::size_t products = 0;
+  for (const Metric& metric : outcome.report.metrics) {
+    if (metric.name != "kernel.matmul.rate") continue;
+    ++products;
+    has_no_number(metric, Status::failed, "wrong_answer: output 0 of 8192");
+  }
+  CHECK(products >= 1);
+}
+
 TEST_CASE("the front command records the failure and measures the others") {
   const Scratch scratch;
   fs::create_directories(scratch.path("probes"));

@@ -5,12 +5,19 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <initializer_list>
 
 namespace plimsoll::trainer {
 
 bool sleep_when_waiting(char** argv) {
-  if (std::getenv("OMP_WAIT_POLICY") != nullptr) return true;
-  if (setenv("OMP_WAIT_POLICY", "passive", 1) != 0) return false;
+  bool as_wanted = std::getenv("OMP_WAIT_POLICY") != nullptr;
+  for (const char* binding : {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY"}) {
+    if (std::getenv(binding) == nullptr) continue;
+    as_wanted = false;
+    unsetenv(binding);
+  }
+  if (as_wanted) return true;
+  if (setenv("OMP_WAIT_POLICY", "passive", 0) != 0) return false;
   execv("/proc/self/exe", argv);
   return false;  // only reached when execv failed
 }

@@ -10,7 +10,9 @@
 namespace plimsoll::trainer {
 
 // First call of main(): where OMP_WAIT_POLICY is not set, sets it to "passive" and starts this
-// program again with the same arguments; then it returns. A policy that the user chose is kept.
+// program again with the same arguments; then it returns. A policy that the user chose is kept, a
+// binding (OMP_PROC_BIND, OMP_PLACES, GOMP_CPU_AFFINITY) is taken away in the same manner: whoever
+// executes kernels binds its threads itself.
 // False when the program could not be started again: teams may then spin.
 bool sleep_when_waiting(char** argv);
 
