@@ -1,14 +1,11 @@
-// Question   How fast do element-wise operators, the optimizer's update and the loader's gather
-// run? Method     The very functions that train (trainer/backend) by size; by one thread, by all
-// cores as
-//            a team, and by one thread while every other core does the same. What the operator
+// Question   How fast do element-wise operators, the optimizer and the loader's gather run?
+// Method     The very functions that train (trainer/backend) by size; by one thread, by all cores
+//            as a team, and by one thread while every other core does the same. What the operator
 //            before just wrote stays in place; the rest rotates through 32 MiB.
 // Reports    kernel.elementwise.bandwidth [B/s] by operation, bytes (moved by one call, each
-// operand
-//            once, an updated one twice), threads, busy_cores.
+//            operand once, an updated one twice), threads, busy_cores.
 // Expect     From cache rates of 1e10 to 2e11 B/s down to memory.stream_bandwidth's for large
-// calls;
-//            the loss about 1e9 B/s: it is exponentials, not traffic.
+//            calls; the loss about 1e9 B/s: it is exponentials, not traffic.
 // Beware     The loss has ten classes a row; its time goes with rows and classes alike. The gather
 //            always runs on one thread, as the loader does, and picks rows of 1 KiB out of 32 MiB.
 // Verifies   Sixteen elements, poisoned before, against their formulas in double precision.

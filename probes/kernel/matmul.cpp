@@ -1,7 +1,6 @@
-// Question   How fast does a linear layer run forward and in both backward directions, by its
-// shape? Method     The very kernels that train (trainer/backend) on a spread of generic shapes:
-// skinny,
-//            square, odd; by one thread, by all cores as a team, and by one thread while every
+// Question   How fast does a linear layer run in its three directions, by its shape?
+// Method     The very kernels that train (trainer/backend) on a spread of generic shapes (skinny,
+//            square, odd); by one thread, by all cores as a team, and by one thread while every
 //            other core runs the same layer. What the operator before just wrote stays in place;
 //            all other operands rotate through 32 MiB, as a training step would have evicted them.
 // Reports    kernel.matmul.rate [FLOP/s] by m (rows), n (outputs), k (inputs), dtype, threads,
