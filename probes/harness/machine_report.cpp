@@ -26,14 +26,15 @@ bool has_type(const Metric& metric, std::string_view type) {
   return metric.status == Status::failed && metric.reason.starts_with(type);
 }
 
-std::vector<Finding> findings_of(const Measured& measured) {
+std::vector<Finding> findings_of(const ProbeInfo& info, const Measured& measured) {
   std::vector<Finding> findings = measured.findings;
   if (measured.out_of_time) {
-    findings.push_back({.id = "probe.max_time",
-                        .severity = Severity::info,
-                        .message = "--max-time ended the measurement early",
-                        .effect = "fewer samples: wider intervals, some cases not measured",
-                        .fix = "raise --max-time"});
+    findings.push_back(
+        {.id = "probe.max_time",
+         .severity = Severity::info,
+         .message = fmt::format("{}: --max-time ended the measurement early", info.id),
+         .effect = "fewer samples: wider intervals, some cases not measured",
+         .fix = "raise --max-time"});
   }
   const auto out_of_budget = std::ranges::count_if(measured.cases, [](const Metric& metric) {
     return metric.summary.contains("stopped_time_out");
@@ -42,8 +43,8 @@ std::vector<Finding> findings_of(const Measured& measured) {
     findings.push_back(
         {.id = "probe.time_out",
          .severity = Severity::info,
-         .message = fmt::format("{} of {} cases ran out of time before their noise was small",
-                                out_of_budget, measured.cases.size()),
+         .message = fmt::format("{}: {} of {} cases ran out of time before their noise was small",
+                                info.id, out_of_budget, measured.cases.size()),
          .effect = "their intervals are wider than asked for",
          .fix = "use a higher --level, or measure on an idle machine"});
   }
@@ -103,7 +104,7 @@ Report machine_report(const ProbeInfo& info, const HarnessOptions& options,
   report.metrics = measured.cases;
   report.metrics.insert(report.metrics.end(), measured.references.begin(),
                         measured.references.end());
-  report.findings = findings_of(measured);
+  report.findings = findings_of(info, measured);
   if (info.conclude != nullptr) info.conclude(report);
   return report;
 }

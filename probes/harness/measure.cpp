@@ -88,8 +88,9 @@ void measure_group(const std::vector<CaseRun*>& group, const Effort& effort, con
   }
 }
 
-bool cut_short(const CaseRun& run) {
-  return run.metric().status == Status::skipped || run.stopped() == StopReason::time_out;
+bool cut_short(const CaseRun& run, bool by_user) {
+  if (run.metric().reason.starts_with("time_limit")) return true;
+  return by_user && run.stopped() == StopReason::time_out;
 }
 
 }  // namespace
@@ -130,7 +131,7 @@ Measured measure(const std::vector<Case>& cases, const ProbeInfo& info,
     measured.cases.push_back(run.metric());
     measured.times.push_back(
         {.name = run.name(), .operations = run.operations(), .seconds = run.times()});
-    if (options.max_time && cut_short(run)) measured.out_of_time = true;
+    if (cut_short(run, options.max_time == effort.budget)) measured.out_of_time = true;
   }
   measured.references = references.metrics();
   measured.duration = sys::now() - begin;

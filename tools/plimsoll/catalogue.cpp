@@ -86,7 +86,7 @@ std::vector<Entry> catalogue() {
     all.push_back({.id = std::string(check.id),
                    .kind = "finding",
                    .unit = {},
-                   .meaning = fmt::format("{} If not: {}", check.question, check.effect),
+                   .meaning = fmt::format("{} What it spoils: {}", check.question, check.effect),
                    .formula = {},
                    .source = "plimsoll doctor"});
   }
@@ -111,7 +111,7 @@ std::vector<Entry> entries_of(const std::vector<Entry>& all, const std::string& 
   std::string close;
   const std::string last = id.substr(id.rfind('.') + 1);
   for (const Entry& entry : all) {
-    if (last.empty() || !similar(entry.id, last)) continue;
+    if (last.empty() || !similar(entry.id, last) || close.ends_with(entry.id)) continue;
     close += (close.empty() ? "" : ", ") + entry.id;
   }
   throw usage_error("nothing is called '" + id + "'", "plimsoll explain",
