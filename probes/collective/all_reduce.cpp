@@ -1,7 +1,8 @@
 // Question   How long until every rank holds the sum of all ranks' buffers?
 // Method     Ranks are threads, each pinned to a core of its own, with the trainer's communicator
 //            and each of its algorithms. Before a sum every rank writes its whole buffer, and all
-//            meet at a barrier; the time is the slowest rank's, from its post to its result.
+//            meet at a barrier; the time is the slowest rank's, from its post to its result. A
+//            sample is the median of its sums.
 // Reports    collective.all_reduce.time [s] by bytes (one rank's buffer), ranks, comm, algorithm.
 // Expect     3e-7..3e-6 s for 4 bytes; from 1 MiB on 5e-11..5e-10 s a byte, by how far apart the
 //            caches of the cores lie.

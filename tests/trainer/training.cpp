@@ -1,3 +1,5 @@
+// Small training runs, and what must be equal between them.
+
 #include "tests/trainer/training.hpp"
 
 #include <algorithm>
