@@ -1,13 +1,14 @@
-// A Gaussian process (kriging) on log time over log sizes, made monotone on a lattice.
+// A sum of costs, a Gaussian process (kriging) over log sizes for what they leave over, made
+// monotone on a lattice.
 //
-//     ln t(x) = mean + sum_d s_d x_d + g(x)
+//     ln t(x) = ln(sum_j a_j prod_d x_d^e_jd) + g(x)
 //     cov g   = v0 + sum_d v (x_d - c_d)(x'_d - c_d) + a^2 M(|x - x'| / l)
 //     M(r)    = (1 + sqrt3 r) exp(-sqrt3 r)       (Matern 3/2)
 //
-// s_d are the prior slopes, v their variance: with few points the trend stays near physics, with
-// many it follows the table. Length l, amplitude a, the scatter of times beyond their intervals and
-// the vector lanes that one feature fills up to are those of a small grid with the best
-// leave-one-out predictive density, which is closed-form: residual_i = w_i / (K^-1)_ii.
+// With few points the costs speak (monomials.cpp), with many the table. Length l, amplitude a, the
+// scatter of times beyond their intervals and the vector lanes that one feature fills up to are
+// those of a small grid with the best leave-one-out predictive density, which is closed-form:
+// residual_i = w_i / (K^-1)_ii.
 //
 // The posterior mean is taken at the nodes of a lattice through the measured coordinates, clamped
 // at measured nodes into the measurement's interval (widened by the scatter), and made monotone
@@ -18,7 +19,7 @@
 // Source    Rasmussen and Williams, Gaussian Processes for Machine Learning, 2.7, 4.2 and 5.4.2.
 // Assumes   More work takes more time; sizes act through their logarithms.
 // Fails     Where an implementation switches kernels between two sizes and gets faster.
-// Limits    One point: the prior slopes through it. Equal shapes: their mean.
+// Limits    One point: its costs through it. Equal shapes: their mean.
 // Tests     tests/models/numeric/surface_test.cpp: exactness, monotonicity, leave-one-out bounds.
 
 #include "models/numeric/surface.hpp"
@@ -26,6 +27,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 #include <set>
@@ -38,7 +40,7 @@ namespace plimsoll::models {
 namespace {
 
 constexpr double kOffsetVariance = 25.0;  // of ln t: nearly free
-constexpr double kSlopeSd = 0.25;         // of d ln t / d ln size around the prior
+constexpr double kSlopeSd = 0.25;         // of d ln t / d ln size around the costs'
 constexpr double kLn2 = 0.6931471805599453;
 constexpr double kLooShare = 0.5;  // a real gap is half as wide as one with a point left out
 constexpr std::array kLengths = {1.0, 2.0, 4.0, 8.0};  // octaves
@@ -46,7 +48,7 @@ constexpr std::array kLanes = {1.0, 8.0, 16.0};  // f32 elements of a vector: no
 constexpr double kMiddleLength = 4.0, kMiddleAmplitude = 0.4;
 // Between shapes, beyond the intervals; the first is what any timing has.
 constexpr std::array kScatters = {0.005, 0.03, 0.1};
-constexpr double kLanesEvidence = 3.0;  // nats by which lanes must explain the table better
+constexpr double kEvidence = 3.0;  // nats by which lanes or scatter must explain a table better
 constexpr std::array kAmplitudes = {0.05, 0.1, 0.2, 0.4, 0.8};  // log units
 
 using Vector = std::vector<double>;
@@ -60,14 +62,6 @@ double covariance(const Vector& a, const Vector& b, const Vector& centre, double
   }
   const double r = std::sqrt(3.0 * square) / length;
   return trend + amplitude * amplitude * (1.0 + r) * std::exp(-r);
-}
-
-double prior_mean(const Surface& s, const Vector& x) {
-  double mean = s.offset;
-  for (std::size_t d = 0; d < x.size(); ++d) {
-    mean += s.prior.slopes[d] * kLn2 * (x[d] - s.centre[d]);
-  }
-  return mean;
 }
 
 // The feature that fills vectors, rounded up to whole ones.
@@ -90,7 +84,7 @@ Trial solve_process(Surface& s) {
   Matrix k(n), lower(n);
   Vector residual(n);
   for (std::size_t i = 0; i < n; ++i) {
-    residual[i] = s.points[i].log_time - prior_mean(s, s.points[i].features);
+    residual[i] = s.points[i].log_time - models::log_time(s.mean, s.points[i].features);
     for (std::size_t j = 0; j <= i; ++j) {
       k(i, j) = k(j, i) =
           covariance(s.points[i].features, s.points[j].features, s.centre, s.length, s.amplitude);
@@ -116,16 +110,19 @@ Trial solve_process(Surface& s) {
 // Places the points and their trend for the lanes of `s`.
 void place_points(Surface& s, const std::vector<SurfacePoint>& raw) {
   s.points = raw;
-  s.centre.assign(s.prior.slopes.size(), 0.0);
+  s.centre.assign(raw.front().features.size(), 0.0);
   const auto n = static_cast<double>(raw.size());
   for (SurfacePoint& p : s.points) {
     p.features = padded(s, std::move(p.features));
     for (std::size_t d = 0; d < s.centre.size(); ++d) s.centre[d] += p.features[d] / n;
   }
-  s.offset = 0;
-  double offset = 0;
-  for (const SurfacePoint& p : s.points) offset += (p.log_time - prior_mean(s, p.features)) / n;
-  s.offset = offset;
+  std::vector<Vector> places;
+  Vector times;
+  for (const SurfacePoint& p : s.points) {
+    places.push_back(p.features);
+    times.push_back(p.log_time);
+  }
+  s.mean = fit_cost_sum(s.prior.terms, places, times);
 }
 
 // Length, amplitude and scatter of the best score; leaves the process solved.
@@ -138,7 +135,8 @@ Trial choose_scales(Surface& s) {
         s.length = l;
         s.amplitude = a;
         s.scatter = z;
-        const Trial trial = solve_process(s);
+        Trial trial = solve_process(s);
+        if (z > kScatters.front()) trial.score -= kEvidence;
         if (trial.score <= best.score) continue;
         best = trial;
         length = l;
@@ -174,7 +172,7 @@ void choose_process(Surface& s, const std::vector<SurfacePoint>& raw) {
     s.lanes = candidate;
     if (candidate > 1 && !tells_lanes(s, raw)) continue;
     place_points(s, raw);
-    const double score = solve_process(s).score - (candidate > 1 ? kLanesEvidence : 0.0);
+    const double score = solve_process(s).score - (candidate > 1 ? kEvidence : 0.0);
     if (score > best) {
       best = score;
       lanes = candidate;
@@ -183,19 +181,19 @@ void choose_process(Surface& s, const std::vector<SurfacePoint>& raw) {
   s.lanes = lanes;
   place_points(s, raw);
   s.loo_error = choose_scales(s).loo_error;
-  s.slopes.assign(s.prior.slopes.size(), 0.0);
+  // The trend in the middle of the table: of the costs, and what the process adds to it.
+  s.slopes = slopes(s.mean, s.centre);
   for (std::size_t d = 0; d < s.slopes.size(); ++d) {
-    double shift = 0;
     for (std::size_t i = 0; i < s.points.size(); ++i) {
-      shift += s.weights[i] * (s.points[i].features[d] - s.centre[d]);
+      s.slopes[d] +=
+          kSlopeSd * kSlopeSd * kLn2 * s.weights[i] * (s.points[i].features[d] - s.centre[d]);
     }
-    const double slope = s.prior.slopes[d] + kSlopeSd * kSlopeSd * kLn2 * shift;
-    s.slopes[d] = std::clamp(slope, 0.0, 1.0);
+    s.slopes[d] = std::clamp(s.slopes[d], 0.0, 1.0);
   }
 }
 
 double posterior_mean(const Surface& s, const Vector& x) {
-  double value = prior_mean(s, x);
+  double value = models::log_time(s.mean, x);
   for (std::size_t i = 0; i < s.points.size(); ++i) {
     value += s.weights[i] * covariance(x, s.points[i].features, s.centre, s.length, s.amplitude);
   }
@@ -216,7 +214,7 @@ double posterior_sd(const Surface& s, const Vector& x) {
   return std::sqrt(std::max(variance, 0.0));
 }
 
-// What was measured at each distinct place: the mean of equal shapes, and its reach.
+// What was measured at a place: the mean of equal shapes, and its reach.
 struct Measured {
   double sum = 0, square_errors = 0, count = 0;
   [[nodiscard]] double held(double value) const {
@@ -226,21 +224,40 @@ struct Measured {
   }
 };
 
+bool all_less_or_equal(const Vector& a, const Vector& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), std::less_equal<>());
+}
+
+// Between measurements of less work and of more work: an overshoot there would bend the
+// measurements themselves when the lattice is made monotone.
+double between(const std::map<Vector, double>& held, const Vector& x, double value) {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  for (const auto& [place, time] : held) {
+    if (all_less_or_equal(place, x)) low = std::max(low, time);
+    if (all_less_or_equal(x, place)) high = std::min(high, time);
+  }
+  return low <= high ? std::clamp(value, low, high) : value;
+}
+
 void build_lattice(Surface& s) {
   std::map<Vector, Measured> measured;
-  std::vector<Vector> places;
   const bool scattered = s.scatter > kScatters.front();
   for (const SurfacePoint& p : s.points) {
     Measured& m = measured[p.features];
     m.sum += p.log_time;
     m.square_errors += p.log_error * p.log_error + (scattered ? s.scatter * s.scatter : 0.0);
     m.count += 1;
-    places.push_back(p.features);
+  }
+  std::map<Vector, double> held;
+  std::vector<Vector> places;
+  for (const auto& [place, m] : measured) {
+    held[place] = m.held(posterior_mean(s, place));
+    places.push_back(place);
   }
   s.lattice = monotone_lattice(lattice_axes(places), [&](const Vector& x) {
-    const double value = posterior_mean(s, x);
-    const auto here = measured.find(x);
-    return here == measured.end() ? value : here->second.held(value);
+    const auto here = held.find(x);
+    return here != held.end() ? here->second : between(held, x, posterior_mean(s, x));
   });
 }
 
@@ -248,9 +265,9 @@ void build_lattice(Surface& s) {
 
 Surface fit_surface(const std::vector<SurfacePoint>& points, SurfacePrior prior) {
   expects(!points.empty(), "fit_surface: at least one point");
-  const std::size_t features = prior.slopes.size();
+  const std::size_t features = points.front().features.size();
   for (const SurfacePoint& p : points) {
-    expects(p.features.size() == features, "fit_surface: every point has the prior's features");
+    expects(p.features.size() == features, "fit_surface: every point has as many features");
     expects(std::isfinite(p.log_time) && p.log_error >= 0, "fit_surface: times are finite");
   }
   Surface s;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "models/numeric/lattice.hpp"
+#include "models/numeric/monomials.hpp"
 
 namespace plimsoll::models {
 
@@ -19,9 +20,9 @@ struct SurfacePoint {
   double log_error = 0;  // standard error of log_time, from the measurement's interval
 };
 
-// What is known before any measurement: how fast time grows with each feature.
+// What is known before any measurement.
 struct SurfacePrior {
-  std::vector<double> slopes;  // d ln time / d ln size: 1 = proportional, 0 = independent
+  std::vector<Exponents> terms;  // the costs that time is a sum of
   // The feature along which vector instructions run, if any: where the table says so, sizes count
   // as if filled up to whole vectors.
   int lanes_feature = -1;
@@ -31,10 +32,10 @@ struct Surface {
   SurfacePrior prior;
   double lanes = 1;                  // chosen by leave-one-out, as length and amplitude are
   std::vector<SurfacePoint> points;  // filled up to whole vectors
-  // The Gaussian process.
+  CostSum mean;                      // the costs, fitted
+  // The Gaussian process of what the costs leave over.
   double scatter = 0;                // of times between shapes, beyond the measurements' intervals
   double length = 1, amplitude = 1;  // octaves, log units
-  double offset = 0;                 // the mean
   std::vector<double> centre;
   std::vector<double> lower;    // Cholesky factor, row-major
   std::vector<double> weights;  // K^-1 (y - mean)

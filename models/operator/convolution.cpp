@@ -4,8 +4,10 @@
 //     t = (2 N K C R S P Q [+ N K P Q]) / rate;  P = Q = (side + 2 padding - kernel) / stride + 1
 //
 // Source    Probe kernel.convolution; FLOP as cost_of() counts (direct convolution).
-// Assumes   Vectors run along the channels of the result. Stride and padding act through the number
-//           of output positions only.
+// Assumes   Costs: the call, the product, the traffic of each operand, a visit of every tap for
+// each
+//           input and each output channel. Vectors run along the channels of the result. Stride
+//           and padding act through the number of output positions only.
 // Fails     Where a library takes Winograd or another algorithm for some shapes only.
 // Limits    Outside the table: see models/numeric/surface.cpp; flagged as extrapolated.
 // Tests     tests/models/operator/operators_test.cpp.
@@ -36,7 +38,14 @@ KindTable convolution_table(const Machine& machine, DType dtype, Direction direc
   KindTable table{.metric = "kernel.convolution.rate",
                   .probe = "kernel.convolution",
                   .points = {},
-                  .prior = {.slopes = {1.0, 1.0, 0.75, 0.75, 0.85}, .lanes_feature = lanes}};
+                  .prior = {.terms = {{0, 0, 0, 0, 0},
+                                      {1, 1, 1, 1, 1},
+                                      {1, 1, 0, 1, 0},
+                                      {1, 1, 1, 0, 0},
+                                      {0, 0, 1, 1, 1},
+                                      {1, 1, 1, 0, 1},
+                                      {1, 1, 0, 1, 1}},
+                            .lanes_feature = lanes}};
   for (const ConvolutionSample& s : machine.convolution) {
     if (s.dtype != dtype || s.direction != direction) continue;
     const double side = output_side(s.image, s.kernel, s.stride, s.padding);

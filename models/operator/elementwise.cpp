@@ -20,7 +20,7 @@ KindTable elementwise_table(const Machine& machine, const std::string& operation
   KindTable table{.metric = "kernel.elementwise.bandwidth",
                   .probe = "kernel.elementwise",
                   .points = {},
-                  .prior = {.slopes = {1.0}}};
+                  .prior = {.terms = {{0}, {1}}}};
   for (const ElementwiseSample& s : machine.elementwise) {
     if (s.operation != operation) continue;
     table.points.push_back({s.load, point_of(elementwise_features(s.bytes), s.bytes, s.bandwidth)});

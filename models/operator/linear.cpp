@@ -6,8 +6,9 @@
 // gradient belong to forward and to the weight gradient.
 //
 // Source    Probe kernel.matmul; FLOP as cost_of() counts.
-// Assumes   Vectors run along a row of the result: outputs forward, inputs backward. Time is nearly
-//           proportional to each of m, n, k (prior slope 0.9).
+// Assumes   Costs: the call, the product, the traffic of each operand. Vectors run along a row of
+// the
+//           result: outputs forward, inputs backward.
 // Fails     Where the library changes kernel between measured shapes.
 // Limits    Outside the table: see models/numeric/surface.cpp; flagged as extrapolated.
 // Tests     tests/models/operator/operators_test.cpp.
@@ -37,7 +38,8 @@ KindTable linear_table(const Machine& machine, DType dtype, Direction direction)
   KindTable table{.metric = "kernel.matmul.rate",
                   .probe = "kernel.matmul",
                   .points = {},
-                  .prior = {.slopes = {0.9, 0.9, 0.9}, .lanes_feature = lanes}};
+                  .prior = {.terms = {{0, 0, 0}, {1, 1, 1}, {1, 1, 0}, {1, 0, 1}, {0, 1, 1}},
+                            .lanes_feature = lanes}};
   for (const MatmulSample& s : machine.matmul) {
     if (s.dtype != dtype || s.direction != direction) continue;
     table.points.push_back({s.load, point_of(features(s.m, s.n, s.k), work(s), s.rate)});

@@ -23,10 +23,11 @@ std::vector<double> pool_features(const Pool& pool, std::int64_t image, std::int
 }
 
 KindTable pool_table(const Machine& machine, Pool::Mode mode, Direction direction) {
-  KindTable table{.metric = "kernel.pooling.bandwidth",
-                  .probe = "kernel.pooling",
-                  .points = {},
-                  .prior = {.slopes = {1.0, 0.9, 0.5}, .lanes_feature = 1}};
+  KindTable table{
+      .metric = "kernel.pooling.bandwidth",
+      .probe = "kernel.pooling",
+      .points = {},
+      .prior = {.terms = {{0, 0, 0}, {1, 1, 0}, {1, 1, 1}, {1, 0, 0}}, .lanes_feature = 1}};
   for (const PoolSample& s : machine.pooling) {
     if (s.mode != mode || s.direction != direction) continue;
     const Pool pool{.mode = s.mode, .kernel = s.kernel, .stride = s.stride};

@@ -16,6 +16,7 @@ using namespace plimsoll::models;
 namespace {
 
 constexpr double kRate = 50e9, kBandwidth = 8e9;
+constexpr double kMlpParameters = 784 * 1024 + 1024 + 1024 * 1024 + 1024 + 1024 * 10 + 10;
 
 // The mlp's own shapes as measured points: what it takes is then plain arithmetic.
 Machine mlp_machine(std::int64_t rows, int busy_cores) {
@@ -33,6 +34,20 @@ Machine mlp_machine(std::int64_t rows, int busy_cores) {
                             .rate = tests::exact(FlopPerSecond(kRate))});
       }
     }
+  }
+  const double b = static_cast<double>(rows);
+  const std::pair<const char*, double> moved[] = {
+      {"relu_forward", 2 * 4 * b * 1024},
+      {"relu_backward", 3 * 4 * b * 1024},
+      {"softmax_cross_entropy_forward", 4 * (b * 10 + b) + 4 * b},
+      {"softmax_cross_entropy_backward", 4 * 2 * b * 10 + 4 * b},
+      {"sgd_momentum", 20 * kMlpParameters},
+      {"gather_u8", 5 * b * 784}};
+  for (const auto& [operation, bytes] : moved) {
+    m.elementwise.push_back({.operation = operation,
+                             .bytes = Bytes(bytes),
+                             .load = {.threads = 1, .busy_cores = busy_cores},
+                             .bandwidth = tests::exact(BytesPerSecond(kBandwidth))});
   }
   return m;
 }
@@ -65,7 +80,6 @@ double mlp_backward(double b) {
   const double loss = 4 * 2 * b * 10 + 4 * b;
   return (data + weights) / kRate + (relu + loss) / kBandwidth;
 }
-constexpr double kMlpParameters = 784 * 1024 + 1024 + 1024 * 1024 + 1024 + 1024 * 10 + 10;
 
 }  // namespace
 

@@ -32,7 +32,7 @@ double median_absolute(std::vector<double> residuals) {
   return residuals[residuals.size() / 2];
 }
 
-const SurfacePrior kPrior{.slopes = {0.9, 0.9, 0.9}};
+const SurfacePrior kPrior{.terms = {{0, 0, 0}, {1, 1, 1}, {1, 1, 0}, {1, 0, 1}, {0, 1, 1}}};
 
 }  // namespace
 
@@ -144,23 +144,23 @@ TEST_CASE("vector lanes are seen in a table that shows them, and only there") {
     }
     return points;
   };
-  const SurfacePrior prior{.slopes = {0.9, 0.9}, .lanes_feature = 1};
+  const SurfacePrior prior{.terms = {{0, 0}, {1, 1}, {1, 0}}, .lanes_feature = 1};
   const Surface wide = fit_surface(table(16), prior);
   CHECK(wide.lanes == 16);
   const double filled = evaluate(wide, {6, std::log2(17.0)}).log_time;
   CHECK(filled == Approx(std::log(64 * 36.0)).margin(0.02));
   CHECK(evaluate(wide, {6, std::log2(17.0)}).log_time == evaluate(wide, {6, 5}).log_time);
   CHECK(fit_surface(table(1), prior).lanes == 1);
-  CHECK(fit_surface(table(16), {.slopes = {0.9, 0.9}}).lanes == 1);
+  CHECK(fit_surface(table(16), {.terms = {{0, 0}, {1, 1}, {1, 0}}}).lanes == 1);
 }
 
-TEST_CASE("one point: the prior slopes through it; equal shapes: their mean") {
-  const Surface one = fit_surface({{{3.0}, std::log(2.0), 0.0}}, {.slopes = {1.0}});
+TEST_CASE("one point: its costs through it; equal shapes: their mean") {
+  const Surface one = fit_surface({{{3.0}, std::log(2.0), 0.0}}, {.terms = {{1}}});
   CHECK(evaluate(one, {3.0}).log_time == Approx(std::log(2.0)));
   CHECK(evaluate(one, {4.0}).log_time == Approx(std::log(4.0)));
   CHECK(evaluate(one, {2.0}).log_time == Approx(std::log(1.0)).margin(1e-12));
   CHECK(evaluate(one, {2.0}).extrapolated);
-  const Surface twice = fit_surface({{{3.0}, 1.0, 0.0}, {{3.0}, 2.0, 0.0}}, {.slopes = {1.0}});
+  const Surface twice = fit_surface({{{3.0}, 1.0, 0.0}, {{3.0}, 2.0, 0.0}}, {.terms = {{1}}});
   CHECK(evaluate(twice, {3.0}).log_time == Approx(1.5));
 }
 
