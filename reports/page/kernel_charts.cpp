@@ -126,12 +126,7 @@ Json roof_layers(const std::vector<Roof>& roofs, const Range& x, const Json& enc
            {"encoding", label}}};
 }
 
-}  // namespace
-
-void add_matmul_roofline(const Report& machine, std::vector<Chart>& out) {
-  const std::vector<Matmul> matmuls = matmuls_of(machine);
-  if (matmuls.empty()) return;
-  const auto roofs = roofs_of(machine);
+Chart empty_roofline() {
   Chart chart;
   chart.id = "matmul-roofline";
   chart.title = "How close does matrix multiplication come to the roof?";
@@ -152,6 +147,16 @@ void add_matmul_roofline(const Report& machine, std::vector<Chart>& out) {
                   {"Of the roof", true},
                   {"Roof"}},
                  {}};
+  return chart;
+}
+
+}  // namespace
+
+void add_matmul_roofline(const Report& machine, std::vector<Chart>& out) {
+  const std::vector<Matmul> matmuls = matmuls_of(machine);
+  if (matmuls.empty()) return;
+  const auto roofs = roofs_of(machine);
+  Chart chart = empty_roofline();
   Json data = Json::array();
   Range intensities, rates;
   std::vector<std::string> types, running, roof_names;

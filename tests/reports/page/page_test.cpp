@@ -35,7 +35,8 @@ std::string markup(const std::string& page) {
 // Addresses that a browser would fetch or follow outside the page.
 std::size_t outside_addresses(const std::string& html) {
   const std::regex outside(
-      R"re((src|href|action|poster|data)\s*=\s*["']?\s*(https?:|ftp:|file:|//)|url\(\s*["']?(?!["']?#)|@import)re",
+      R"re((src|href|action|poster|data)\s*=\s*["']?\s*(https?:|ftp:|file:|//))re"
+      R"re(|url\(\s*["']?(?!["']?#)|@import)re",
       std::regex::icase);
   return static_cast<std::size_t>(
       std::distance(std::sregex_iterator(html.begin(), html.end(), outside), {}));
