@@ -1,3 +1,5 @@
+// Errors as text, and the end of a program that broke its promise.
+
 #include "core/error.hpp"
 
 #include <cstdio>

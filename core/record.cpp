@@ -1,3 +1,5 @@
+// The names of the kinds of report.
+
 #include "core/record.hpp"
 
 namespace plimsoll {

@@ -1,3 +1,5 @@
+// Pinning: what was asked for, and refusals that name the CPUs.
+
 #include "core/system/affinity.hpp"
 
 #include <sched.h>

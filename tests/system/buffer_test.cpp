@@ -1,3 +1,5 @@
+// Buffers: alignment, pages, and refusal before memory runs out.
+
 #include "core/system/buffer.hpp"
 
 #include <sys/mman.h>

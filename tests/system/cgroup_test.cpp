@@ -1,3 +1,5 @@
+// Limits of control groups, version 1 and 2, from made-up trees.
+
 #include "core/system/cgroup.hpp"
 
 #include <sstream>

@@ -1,3 +1,5 @@
+// The clock and its facts; impossible intervals are dropped and counted.
+
 #include "core/system/clock.hpp"
 
 #include "tests/catch.hpp"

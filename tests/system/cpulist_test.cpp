@@ -1,3 +1,5 @@
+// CPU sets of any size and the kernel's list notation.
+
 #include "core/system/cpulist.hpp"
 
 #include <sstream>

@@ -1,3 +1,5 @@
+// What the doctor finds on made-up machines.
+
 #include "core/system/doctor.hpp"
 
 #include <set>

@@ -1,3 +1,5 @@
+// Small kernel files, numbers in them, and what is not UTF-8.
+
 #include "core/system/files.hpp"
 
 #include "core/system/network.hpp"

@@ -1,3 +1,5 @@
+// What is said about a GPU that is not there.
+
 #include "core/system/cuda.hpp"
 #include "core/system/files.hpp"
 #include "tests/catch.hpp"

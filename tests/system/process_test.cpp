@@ -1,3 +1,5 @@
+// Child programs: time-out, interrupt, and no survivor.
+
 #include "core/system/process.hpp"
 
 #include <sys/wait.h>

@@ -1,3 +1,5 @@
+// Provenance: an allow-list, never the whole environment.
+
 #include "core/system/provenance.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// The reference loops and the check of their answers.
+
 #include "core/system/reference_loops.hpp"
 
 #include <numeric>

@@ -1,3 +1,5 @@
+// Interrupts as a flag.
+
 #include "core/system/signals.hpp"
 
 #include <sys/wait.h>

@@ -1,3 +1,5 @@
+// Topology of made-up machines: offline CPUs, odd nodes, absurd caches.
+
 #include "core/system/topology.hpp"
 
 #include <algorithm>

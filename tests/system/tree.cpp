@@ -1,3 +1,5 @@
+// Builds made-up /sys and /proc trees from their manifests.
+
 #include "tests/system/tree.hpp"
 
 #include <cstdlib>

@@ -1,3 +1,5 @@
+// Who made a report, when and on what machine.
+
 #include "tools/plimsoll/envelope.hpp"
 
 #include <utility>

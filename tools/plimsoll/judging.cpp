@@ -1,3 +1,5 @@
+// From predictions and runs to a validation.
+
 #include "tools/plimsoll/judging.hpp"
 
 #include <algorithm>

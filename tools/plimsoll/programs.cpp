@@ -1,3 +1,5 @@
+// Where the probe and trainer binaries are.
+
 #include "tools/plimsoll/programs.hpp"
 
 #include <unistd.h>

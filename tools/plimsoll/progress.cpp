@@ -1,3 +1,5 @@
+// Progress and time left, on a terminal only.
+
 #include "tools/plimsoll/progress.hpp"
 
 #include <fmt/format.h>

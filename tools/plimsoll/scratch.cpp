@@ -1,3 +1,5 @@
+// A temporary folder that goes with its owner.
+
 #include "tools/plimsoll/scratch.hpp"
 
 #include <unistd.h>

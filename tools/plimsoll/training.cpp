@@ -1,3 +1,5 @@
+// The trainer as a child: job in, run report out.
+
 #include "tools/plimsoll/training.hpp"
 
 #include <cstdio>

@@ -1,3 +1,5 @@
+// The blocks of a validation: predicted first, then trained, repeated when the machine moved.
+
 #include "tools/plimsoll/validating.hpp"
 
 #include <algorithm>
