@@ -9,7 +9,7 @@
 // Assumes   The probe's ranks were placed as training places them.
 // Fails     Without any sweep of the communicator and algorithm: an Error naming the probe.
 // Limits    Below the smallest size: its time (latency). Above the largest: its rate. Both flagged.
-// Tests     tests/models/collective/measured_test.cpp.
+// Tests     tests/models/collective/collective_test.cpp.
 
 #include <algorithm>
 #include <cmath>

@@ -10,7 +10,7 @@
 // Assumes   Equal full-duplex links, any pair at the same cost, no other traffic.
 // Fails     For large S: every step carries the whole buffer.
 // Limits    n = 1 costs nothing; n = 2 is one exchange.
-// Tests     tests/models/collective/closed_forms_test.cpp.
+// Tests     tests/models/collective/collective_test.cpp.
 
 #include "core/error.hpp"
 #include "models/collective/collective.hpp"

@@ -11,7 +11,7 @@
 // Assumes   Equal full-duplex links, no other traffic.
 // Fails     For small S the alphas dominate and recursive doubling wins.
 // Limits    n = 1 costs nothing. As n grows, transfer tends to 2 S / B and latency has no bound.
-// Tests     tests/models/collective/closed_forms_test.cpp.
+// Tests     tests/models/collective/collective_test.cpp.
 
 #include "core/error.hpp"
 #include "models/collective/collective.hpp"

@@ -87,8 +87,8 @@ TEST_CASE("check refuses what cannot run, naming flag, value and choice") {
   CHECK_THROWS_WITH(check(plan, 2), Catch::Matchers::Contains("--workers"));
   plan = {};
   plan.comm = "pigeon";
-  CHECK_THROWS_WITH(check(plan, 2), Catch::Matchers::Contains("'pigeon'") &&
-                                        Catch::Matchers::Contains("threads"));
+  CHECK_THROWS_WITH(check(plan, 2),
+                    Catch::Matchers::Contains("'pigeon'") && Catch::Matchers::Contains("threads"));
   plan = {};
   plan.batch = -1;
   CHECK_THROWS_AS(check(plan, 2), Error);

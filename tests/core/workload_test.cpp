@@ -113,8 +113,8 @@ TEST_CASE("huge batches do not wrap") {
 
 TEST_CASE("the builder refuses what does not fit, naming operator and shape") {
   GraphBuilder g({8, 8, 3});
-  CHECK_THROWS_WITH(g.linear("fc", 0, 10), Catch::Matchers::Contains("'fc'") &&
-                                               Catch::Matchers::Contains("[8x8x3]"));
+  CHECK_THROWS_WITH(g.linear("fc", 0, 10),
+                    Catch::Matchers::Contains("'fc'") && Catch::Matchers::Contains("[8x8x3]"));
   CHECK_THROWS_WITH(g.convolution("conv", 0, 4, 9), Catch::Matchers::Contains("larger"));
   CHECK_THROWS_AS(g.convolution("conv", 0, 4, 3, 0), Error);
   CHECK_THROWS_AS(g.pool("pool", 0, Pool::Mode::max, 2, 0), Error);
