@@ -185,7 +185,8 @@ auto fields_of(T& v) {
   }
   else if constexpr (kCount == 29) {
     auto& [
-      a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, w, x, y, z, aa, bb, cc, dd] = v;
+      a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, w, x, y, z, aa, bb, cc,
+      dd] = v;
     return std::tie(
       a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, w, x, y, z, aa, bb, cc, dd);
   }
@@ -327,7 +328,7 @@ class Filler {
     } else if constexpr (IsQuantity<T>::value) {
       v = T(next() + 0.1);
     } else {
-      std::apply([this](auto&... field) { (fill(field), ...); }, fields_of(v));
+      std::apply([this](auto&... field) { (this->fill(field), ...); }, fields_of(v));
     }
   }
 
