@@ -160,7 +160,8 @@ std::vector<Metric> reference_metrics(const std::vector<std::vector<ReferenceTim
       metric.reason = samples.front()[i].time.reason;
     } else {
       metric.value = median(metric.samples);
-      metric.interval = median_interval(metric.samples);
+      // One sample has no interval.
+      if (metric.samples.size() > 1) metric.interval = median_interval(metric.samples);
       metric.summary = summary_fields(summarize(metric.samples));
       metric.checked = true;
     }

@@ -203,11 +203,13 @@ void CaseRun::summarise() {
     metric_.summary[key] = 1;
   }
   metric_.value = estimate(info_.estimator, samples);
-  metric_.interval = info_.estimator == Estimator::median
-                         ? median_interval(samples)
-                         : bootstrap_interval(samples, [this](Samples drawn) {
-                             return estimate(info_.estimator, drawn);
-                           });
+  if (samples.size() > 1) {  // one sample has no interval
+    metric_.interval = info_.estimator == Estimator::median
+                           ? median_interval(samples)
+                           : bootstrap_interval(samples, [this](Samples drawn) {
+                               return estimate(info_.estimator, drawn);
+                             });
+  }
   metric_.checked = true;
   metric_.source = subject_->source();
 }

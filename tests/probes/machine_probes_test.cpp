@@ -142,10 +142,10 @@ TEST_CASE("--max-time and repetitions are obeyed and said") {
 TEST_CASE("an interrupt leaves a valid partial report and exit code 130") {
   const Scratch scratch;
   const std::string out = scratch.path("out.json");
-  // The shell sends the signal to the probe once it surely measures.
-  const std::string script = probe_path("memory.load_latency") + " --level full --out " + out +
-                             " >/dev/null & pid=$!; sleep 3; kill -INT $pid; wait $pid";
-  sys::ChildOptions options{.argv = {"bash", "-c", script}};
+  sys::ChildOptions options{.argv = {"timeout", "--preserve-status", "-s", "INT", "3",
+                                     probe_path("memory.load_latency"), "--level", "full", "--out",
+                                     out}};
+  options.capture_out = true;
   options.timeout = Seconds(100);
   const sys::ChildResult result = sys::run_child(options);
   CHECK(result.exit_code == 130);

@@ -153,7 +153,7 @@ void join_samples(Metric& into, const Metric& more) {
   into.samples.insert(into.samples.end(), more.samples.begin(), more.samples.end());
   if (into.samples.empty()) return;
   into.value = median(into.samples);
-  into.interval = median_interval(into.samples);
+  if (into.samples.size() > 1) into.interval = median_interval(into.samples);
   into.summary = summary_fields(summarize(into.samples));
   into.status = Status::ok;
   into.reason.clear();
