@@ -1,7 +1,5 @@
-// Every field of every record goes into the file and comes back; numbers to the last bit; the same
-// under any locale.
+// Every field of every record goes into the file and comes back; numbers to the last bit.
 
-#include <clocale>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -200,27 +198,4 @@ TEST_CASE("the key order is fixed and samples stand on one line") {
     last = at;
   }
   CHECK(text.find("\"samples\": [3.0, 1.0, 2.0]") != std::string::npos);
-}
-
-TEST_CASE("a locale with a decimal comma changes nothing", "[G02][G03]") {
-  const Report report = filled<Prediction>();
-  const std::string expected = to_json(report);
-  const std::string old = std::setlocale(LC_ALL, nullptr);
-  bool found = false;
-  for (const char* name : {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "plimsoll_comma"}) {
-    if (std::setlocale(LC_ALL, name) == nullptr) continue;
-    found = std::string(std::localeconv()->decimal_point) == ",";
-    if (!found) continue;
-    const std::string text = to_json(report);
-    const Report back = from_json(text, "test.json");
-    std::setlocale(LC_ALL, old.c_str());
-    CHECK(text == expected);
-    CHECK(same_report(report, back));
-    break;
-  }
-  std::setlocale(LC_ALL, old.c_str());
-  // A locale that does not exist leaves the C locale in place and breaks nothing.
-  CHECK(std::setlocale(LC_ALL, "xx_YY.UTF-8") == nullptr);
-  CHECK(to_json(report) == expected);
-  if (!found) WARN("no locale with a decimal comma here: locale_test makes one where it can");
 }
