@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "reports/format/html_text.hpp"
@@ -109,6 +110,29 @@ std::string dot_strip(Json data, const std::vector<std::string>& cells,
   return dumped(view(std::move(data), std::move(layers), 28 * static_cast<int>(cells.size())));
 }
 
+Json loss_layers(const std::set<std::int64_t>& batches, const std::set<int>& workers) {
+  std::vector<std::string> batch_names, worker_names;
+  for (const std::int64_t batch : batches) batch_names.push_back(fmt::format("batch {}", batch));
+  for (const int count : workers) {
+    worker_names.push_back(counted(static_cast<std::size_t>(count), "worker"));
+  }
+  const Json x = {{"field", "step"},
+                  {"type", "quantitative"},
+                  {"title", "step"},
+                  {"axis", {{"format", "~r"}, {"tickMinStep", 1}}}};
+  const Json y = {{"field", "loss"}, {"type", "quantitative"}, {"title", "loss"}};
+  Json layers = Json::array();
+  layers.push_back({{"mark", {{"type", "line"}, {"strokeWidth", 1.8}}},
+                    {"encoding",
+                     {{"x", x},
+                      {"y", y},
+                      {"color", nominal("batch", "", batch_names)},
+                      {"strokeDash", nominal("workers", "", worker_names)},
+                      {"detail", {{"field", "run"}}},
+                      {"tooltip", tooltip({"run"})}}}});
+  return layers;
+}
+
 }  // namespace
 
 void add_loss(const Reports& reports, std::vector<Chart>& out) {
@@ -124,15 +148,17 @@ void add_loss(const Reports& reports, std::vector<Chart>& out) {
                  {{"Run"}, {"Step", true}, {"Loss", true}, {"Test accuracy", true}},
                  {}};
   Json data = Json::array();
-  std::vector<std::string> workloads, batches, workers;
+  std::vector<std::string> workloads;
+  std::set<std::int64_t> batches;
+  std::set<int> workers;
   for (const Report* report : longest_runs(reports)) {
     const Metric* loss = metric_named(*report, "train.loss");
     const Run& run = std::get<Run>(report->subject);
     add_once(workloads, run.plan.workload);
-    add_once(batches, fmt::format("batch {}", run.plan.batch));
+    batches.insert(run.plan.batch);
+    workers.insert(run.plan.workers);
     const std::string label = plan_label(run.plan);
     const std::string count = counted(static_cast<std::size_t>(run.plan.workers), "worker");
-    add_once(workers, count);
     for (const std::size_t step : spread(loss->samples.size(), kMostDots)) {
       if (!std::isfinite(loss->samples[step])) continue;
       data.push_back({{"step", step + 1},
@@ -151,20 +177,6 @@ void add_loss(const Reports& reports, std::vector<Chart>& out) {
     }
   }
   if (data.empty()) return;
-  const Json x = {{"field", "step"},
-                  {"type", "quantitative"},
-                  {"title", "step"},
-                  {"axis", {{"format", "~r"}, {"tickMinStep", 1}}}};
-  const Json y = {{"field", "loss"}, {"type", "quantitative"}, {"title", "loss"}};
-  Json layers = Json::array();
-  layers.push_back({{"mark", {{"type", "line"}, {"strokeWidth", 1.8}}},
-                    {"encoding",
-                     {{"x", x},
-                      {"y", y},
-                      {"color", nominal("batch", "", batches)},
-                      {"strokeDash", nominal("workers", "", workers)},
-                      {"detail", {{"field", "run"}}},
-                      {"tooltip", tooltip({"run"})}}}});
   Json spec = facets(std::move(data),
                      {.field = "workload",
                       .order = workloads,
@@ -172,7 +184,7 @@ void add_loss(const Reports& reports, std::vector<Chart>& out) {
                       .height = 260,
                       .room = 52,
                       .shared = false},
-                     std::move(layers));
+                     loss_layers(batches, workers));
   chart.spec = dumped(spec);
   out.push_back(std::move(chart));
 }

@@ -50,6 +50,22 @@ std::string kind_word(Kind kind) {
   return "";
 }
 
+constexpr std::size_t kNotesShown = 3;
+
+std::string finding_html(const Finding& finding, std::size_t reports) {
+  const std::string word = severity_word(finding.severity);
+  std::string out = fmt::format(
+      "<li class=\"{0}\"><p><span class=\"word\">{0}</span> <code>{1}</code>{2}</p><p>{3}</p>",
+      word, escaped(finding.id),
+      reports > 1 ? fmt::format(" <span class=\"muted\">in {} reports</span>", reports) : "",
+      escaped(finding.message));
+  if (!finding.effect.empty()) {
+    out += "<p class=\"muted\">Effect: " + escaped(finding.effect) + "</p>";
+  }
+  if (!finding.fix.empty()) out += "<p class=\"fix\">Fix: " + escaped(finding.fix) + "</p>";
+  return out + "</li>\n";
+}
+
 std::string figure_html(const Chart& chart, bool drawn) {
   const bool shown = drawn && !chart.spec.empty();
   std::string spec = chart.spec;
@@ -153,22 +169,21 @@ std::string findings_section(const Reports& reports) {
   std::string out = "<section id=\"findings\"><h2>Findings</h2>\n";
   if (list.empty())
     return out + "<p>Nothing was found that would spoil these results.</p></section>\n";
-  out += "<ul class=\"findings\">\n";
+  std::string cards, notes;
+  std::size_t note_count = 0;
   for (const auto& [finding, count] : list) {
-    const std::string word = severity_word(finding.severity);
-    out += fmt::format(
-        "<li class=\"{0}\"><p><span class=\"word\">{0}</span> <code>{1}</code>{2}</p>"
-        "<p>{3}</p>",
-        word, escaped(finding.id),
-        count > 1 ? fmt::format(" <span class=\"muted\">in {} reports</span>", count) : "",
-        escaped(finding.message));
-    if (!finding.effect.empty()) {
-      out += "<p class=\"muted\">Effect: " + escaped(finding.effect) + "</p>";
-    }
-    if (!finding.fix.empty()) out += "<p class=\"fix\">Fix: " + escaped(finding.fix) + "</p>";
-    out += "</li>\n";
+    const bool note = finding.severity == Severity::info;
+    note_count += note ? 1 : 0;
+    (note ? notes : cards) += finding_html(finding, count);
   }
-  return out + "</ul></section>\n";
+  if (!cards.empty()) out += "<ul class=\"findings\">\n" + cards + "</ul>\n";
+  // Many notes would push the answers off the first screen.
+  if (!notes.empty()) {
+    out += fmt::format(
+        "<details{}><summary>{}</summary>\n<ul class=\"findings\">\n{}</ul></details>\n",
+        note_count <= kNotesShown ? " open" : "", counted(note_count, "note"), notes);
+  }
+  return out + "</section>\n";
 }
 
 std::string chart_section(const std::vector<Chart>& charts, bool drawn) {

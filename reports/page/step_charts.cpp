@@ -91,10 +91,17 @@ void add_step_times(const Reports& reports, std::vector<Chart>& out) {
   if (steps.empty()) return;
   Chart chart;
   chart.id = "step-times";
-  chart.title = "How long was a step predicted to take, and how long did it take?";
+  const auto any = [&](auto side) {
+    return std::any_of(steps.begin(), steps.end(), [&](const auto& s) { return bool(s.*side); });
+  };
+  chart.title = !any(&ComparedStep::predicted) ? "How long did a step take?"
+                : !any(&ComparedStep::measured)
+                    ? "How long will a step take?"
+                    : "How long was a step predicted to take, and how long did it take?";
   chart.description =
       "One row a configuration, from left to right the time of a training step. The bars are "
-      "intervals: of the prediction, and 95 % of the measured median. They should touch.";
+      "intervals: of the prediction, and 95 % of the measured median. Where both are there they "
+      "should touch.";
   chart.table = {"step-times",
                  "one training step",
                  {{"Configuration"},

@@ -146,6 +146,19 @@ void add_single(const ComparedStep& step, Verdict& out) {
                   human(side.low.value(), "s"), human(side.high.value(), "s"));
 }
 
+void add_one_sided(const std::vector<ComparedStep>& steps, Verdict& out) {
+  if (steps.size() == 1) return add_single(steps.front(), out);
+  const auto time = [](const ComparedStep& step) {
+    return step.predicted ? step.predicted->time : step.measured->time;
+  };
+  const auto [fast, slow] = std::minmax_element(
+      steps.begin(), steps.end(), [&](const auto& a, const auto& b) { return time(a) < time(b); });
+  out.sentence =
+      fmt::format("{}, from {} a step ({}) to {} ({}); none has both a prediction and a run.",
+                  counted(steps.size(), "configuration"), human(time(*fast).value(), "s"),
+                  fast->label, human(time(*slow).value(), "s"), slow->label);
+}
+
 std::string worst_quality(const Reports& reports) {
   std::string worst = "good";
   for (const Report& report : reports) {
@@ -165,7 +178,7 @@ Verdict verdict_of(const Reports& reports) {
   if (!judge.raw.empty()) {
     add_judged(judge, out);
   } else if (!steps.empty()) {
-    add_single(steps.front(), out);
+    add_one_sided(steps, out);
   }
   for (const Report& report : reports) {
     if (!std::holds_alternative<MachineSubject>(report.subject)) continue;
