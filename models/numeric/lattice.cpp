@@ -1,11 +1,13 @@
 // A monotone function on a lattice.
 //
-//     node = (running maximum from below + running minimum from above) / 2, along every axis
+//     along every axis in turn: isotonic regression, a few rounds
+//     node = (running maximum from below + running minimum from above) / 2
 //     between nodes: multilinear
 //
-// The running maximum over all nodes below is monotone, so is the running minimum over all nodes
-// above, so is their mean; nodes that are monotone already stay as they are. Multilinear
-// interpolation of monotone nodes is monotone.
+// The rounds come close to a monotone function without letting one bad node spoil its row; the last
+// line makes it exactly so: a running maximum over all nodes below is monotone, so is a running
+// minimum over all nodes above, so is their mean. Nodes that are monotone already stay as they are.
+// Multilinear interpolation of monotone nodes is monotone.
 //
 // Source    Isotonic regression by envelopes: Robertson, Wright, Dykstra, "Order Restricted
 // Statistical
@@ -21,6 +23,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "models/numeric/isotonic.hpp"
 
 namespace plimsoll::models {
 namespace {
@@ -87,6 +90,20 @@ void for_each_line(const std::vector<Vector>& axes, std::size_t d, Visit visit) 
   }
 }
 
+void regress(const std::vector<Vector>& axes, Vector& nodes) {
+  constexpr int kRounds = 4;
+  for (int round = 0; round < kRounds; ++round) {
+    for (std::size_t d = 0; d < axes.size(); ++d) {
+      for_each_line(axes, d, [&](std::size_t start, std::size_t stride, std::size_t count) {
+        Vector line(count);
+        for (std::size_t i = 0; i < count; ++i) line[i] = nodes[start + i * stride];
+        line = isotonic(line, Vector(count, 1.0));
+        for (std::size_t i = 0; i < count; ++i) nodes[start + i * stride] = line[i];
+      });
+    }
+  }
+}
+
 void make_monotone(const std::vector<Vector>& axes, Vector& nodes) {
   Vector up = nodes, down = nodes;
   for (std::size_t d = 0; d < axes.size(); ++d) {
@@ -133,6 +150,7 @@ Lattice monotone_lattice(std::vector<Vector> axes,
     }
     lattice.nodes[node] = value(x);
   }
+  regress(lattice.axes, lattice.nodes);
   make_monotone(lattice.axes, lattice.nodes);
   return lattice;
 }

@@ -3,9 +3,9 @@
 //     ln t(S) = ln t_i + (ln t_j - ln t_i) (ln S - ln S_i) / (ln S_j - ln S_i),  S_i <= S <= S_j
 //     below the first size: t = t_first (latency);  above the last: t = t_last S / S_last (rate)
 //
-// Equal sizes are averaged geometrically. Where a bigger size was measured to be quicker the mean
-// of the running maximum and the running minimum replaces both, so that more bytes never take less
-// time.
+// Equal sizes are averaged geometrically. Where a bigger size was measured to be quicker, isotonic
+// regression of ln t, weighted by the intervals, evens it out: more bytes never take less time, and
+// a disturbed point with a wide interval bends to its neighbours.
 //
 // Source    Measured on public all-reduce tables: leave-one-out error of log-log interpolation is
 //           2.4 to 5.7 %, of a fitted latency-bandwidth line 9 to 15 %.
@@ -21,6 +21,7 @@
 #include <cstddef>
 
 #include "core/error.hpp"
+#include "models/numeric/isotonic.hpp"
 
 namespace plimsoll::models {
 namespace {
@@ -52,15 +53,21 @@ void average_equal_sizes(std::vector<SweepPoint>& points) {
   points = std::move(result);
 }
 
-void make_monotone(std::vector<SweepPoint>& points, double SweepPoint::*member) {
-  std::vector<double> down(points.size());
-  double least = points.back().*member;
-  for (std::size_t i = points.size(); i-- > 0;)
-    down[i] = least = std::min(least, points[i].*member);
-  double most = points.front().*member;
+void make_monotone(std::vector<SweepPoint>& points) {
+  constexpr double kLeastError = 0.01;
+  std::vector<double> logs, weights;
+  for (const SweepPoint& p : points) {
+    logs.push_back(std::log(p.time));
+    const double error = std::log(p.high / p.low) / (2 * 1.96);
+    weights.push_back(1 / (error * error + kLeastError * kLeastError));
+  }
+  const std::vector<double> even = isotonic(logs, weights);
   for (std::size_t i = 0; i < points.size(); ++i) {
-    most = std::max(most, points[i].*member);
-    points[i].*member = 0.5 * (most + down[i]);
+    if (even[i] == logs[i]) continue;
+    const double moved = std::exp(even[i]);
+    points[i].low = std::min(points[i].low, moved);
+    points[i].high = std::max(points[i].high, moved);
+    points[i].time = moved;
   }
 }
 
@@ -83,9 +90,7 @@ Sweep make_sweep(std::vector<SweepPoint> points) {
   if (sweep.points.size() > 2) {
     sweep.log_error = std::sqrt(squares / static_cast<double>(sweep.points.size() - 2));
   }
-  make_monotone(sweep.points, &SweepPoint::low);
-  make_monotone(sweep.points, &SweepPoint::time);
-  make_monotone(sweep.points, &SweepPoint::high);
+  make_monotone(sweep.points);
   return sweep;
 }
 

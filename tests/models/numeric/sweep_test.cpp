@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "models/numeric/isotonic.hpp"
 #include "models/numeric/sweep.hpp"
 #include "tests/catch.hpp"
 
@@ -64,7 +65,24 @@ TEST_CASE("a size that was quicker than a smaller one is evened out") {
     CHECK(v.time <= v.high);
     last = v.time;
   }
-  CHECK(at(s, 2).time == Approx(2.5));
-  CHECK(at(s, 4).time == Approx(2.5));
+  CHECK(at(s, 2).time == Approx(std::sqrt(6.0)));  // the geometric mean of 3 and 2
+  CHECK(at(s, 4).time == Approx(std::sqrt(6.0)));
   CHECK(at(s, 8).time == Approx(8.0));
+}
+
+TEST_CASE("a disturbed point with a wide interval bends to its neighbours") {
+  std::vector<SweepPoint> points;
+  for (const double size : {4.0, 16.0, 64.0, 256.0}) points.push_back(point(size, 1e-6));
+  points[0] = {4.0, 14e-3, 1e-6, 28e-3};
+  const Sweep s = make_sweep(points);
+  CHECK(at(s, 4).time < 2e-6);
+  CHECK(at(s, 256).time < 2e-6);
+  CHECK(at(s, 4).high >= at(s, 4).time);
+}
+
+TEST_CASE("isotonic regression by hand") {
+  CHECK(isotonic({1, 2, 3}, {1, 1, 1}) == std::vector<double>{1, 2, 3});
+  CHECK(isotonic({1, 4, 2}, {1, 1, 1}) == std::vector<double>{1, 3, 3});
+  CHECK(isotonic({4, 2, 3}, {1, 3, 1})[0] == Approx(2.5));  // (4 + 6) / 4, below 3
+  CHECK(isotonic({3, 2, 1}, {1, 1, 1}) == std::vector<double>{2, 2, 2});
 }
