@@ -132,8 +132,7 @@ std::vector<Load> loads(const ProbeOptions& options) {
   }
   add(cores);
   std::ranges::sort(all);
-  const auto repeated = std::ranges::unique(all);
-  all.erase(repeated.begin(), repeated.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
   return all;
 }
 

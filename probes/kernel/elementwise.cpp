@@ -123,13 +123,13 @@ void add_gather(std::vector<Case>& all, const std::shared_ptr<Crews>& crews,
                 const ProbeOptions& options, Load load) {
   for (const std::int64_t bytes : sizes(options, kMost)) {
     const std::int64_t row = kGatherRow * kGatherBytesPerElement;
-    const std::int64_t rows = std::max<std::int64_t>(1, bytes / row);
-    Case one = named("gather_u8", rows * row, load);
-    one.make = [crews, rows, row, load] {
+    const std::int64_t rows = std::max<std::int64_t>(1, bytes / row), moved = rows * row;
+    Case one = named("gather_u8", moved, load);
+    one.make = [crews, rows, moved, load] {
       const MakeJob job = [&](Placement& placement) {
         return gather_job(rows, kDataset, placement);
       };
-      return std::make_unique<Rotation>(crews->of(load), job, static_cast<double>(rows * row),
+      return std::make_unique<Rotation>(crews->of(load), job, static_cast<double>(moved),
                                         "trainer backend");
     };
     all.push_back(std::move(one));
