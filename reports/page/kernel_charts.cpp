@@ -102,9 +102,15 @@ Json roof_layers(const std::vector<Roof>& roofs, const Range& x, const Json& enc
                        {"type", roof.dtype},
                        {"roof", roof.name()}});
     }
+    // A label stands above its roof, or below when another roof is close above.
+    const bool crowded = std::any_of(roofs.begin(), roofs.end(), [&](const Roof& other) {
+      const double ratio = other.at(x.high) / roof.at(x.high);
+      return ratio > 1 && ratio < 1.6;
+    });
     labels.push_back({{"intensity", x.high},
                       {"rate", 1e-9 * roof.at(x.high)},
                       {"type", roof.dtype},
+                      {"dy", crowded ? 13 : -7},
                       {"name", roof.name() + ": " + human(roof.peak, "FLOP/s") + " and " +
                                    human(roof.bandwidth, "B/s")}});
   }
@@ -118,12 +124,14 @@ Json roof_layers(const std::vector<Roof>& roofs, const Range& x, const Json& enc
   label.erase("tooltip");
   label.erase("shape");
   label["text"] = {{"field", "name"}};
-  return {{{"data", {{"values", lines}}},
-           {"mark", {{"type", "line"}, {"strokeWidth", 2}}},
-           {"encoding", line}},
-          {{"data", {{"values", labels}}},
-           {"mark", {{"type", "text"}, {"align", "right"}, {"dy", -7}, {"fontSize", 11}}},
-           {"encoding", label}}};
+  return {
+      {{"data", {{"values", lines}}},
+       {"mark", {{"type", "line"}, {"strokeWidth", 2}}},
+       {"encoding", line}},
+      {{"data", {{"values", labels}}},
+       {"mark",
+        {{"type", "text"}, {"align", "right"}, {"dy", {{"expr", "datum.dy"}}}, {"fontSize", 11}}},
+       {"encoding", label}}};
 }
 
 Chart empty_roofline() {

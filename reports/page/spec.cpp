@@ -18,11 +18,12 @@ constexpr const char* kSizeLabel =
     "datum.value < 1073741824 ? format(datum.value / 1048576, '~r') + ' MiB' : "
     "format(datum.value / 1073741824, '~r') + ' GiB'";
 
-// 1, 2, 5, 10, ... while few; powers of ten when the range is wide.
+// 1, 2, 5, 10, ...; powers of ten when the range is wide, more between when it is narrow.
 std::vector<double> decimal_ticks(const Range& range) {
   const double decades = std::log10(range.high / range.low);
-  const std::vector<double> steps =
-      decades > 4 ? std::vector<double>{1} : std::vector<double>{1, 2, 5};
+  std::vector<double> steps = {1, 2, 5};
+  if (decades > 4) steps = {1};
+  if (decades < 1) steps = {1, 1.5, 2, 3, 4, 5, 6, 8};
   std::vector<double> ticks;
   for (int power = static_cast<int>(std::floor(std::log10(range.low)));
        power <= static_cast<int>(std::ceil(std::log10(range.high))); ++power) {
