@@ -6,7 +6,7 @@
 // Assumes   A few hundred rows at most: no blocking.
 // Fails     When the matrix is not positive definite to rounding: cholesky() says false.
 // Limits    One row: square root and division.
-// Tests     tests/models/numeric/cholesky_test.cpp: hand-worked 2 x 2 and random systems.
+// Tests     tests/models/numeric/surface_test.cpp: a hand-worked 2 x 2 system.
 
 #include "models/numeric/cholesky.hpp"
 

@@ -100,16 +100,26 @@ Operators::Operators(const Machine& machine, const Graph& graph, DType dtype, Lo
       {.threads = 1, .busy_cores = load.threads + load.busy_cores - 1});
 }
 
+std::vector<std::string> Operators::assumptions() const {
+  std::vector<std::string> result;
+  for (const auto& [what, keys] : substitutes_) {
+    std::string names;
+    for (const std::string& key : keys) names += (names.empty() ? "" : ", ") + key;
+    result.push_back(names + ": " + what);
+  }
+  return result;
+}
+
 void Operators::add(const std::string& key, const KindTable& table, Load load) {
   if (curves_.contains(key)) return;
-  const auto selection = select(table.points, load, key);
+  const auto selection = select(table.points, load);
   if (!selection) {
     throw Error(
         "the machine has no " + table.metric + " for " + key + " (" + to_string(dtype_) + ")",
         machine_.name.empty() ? "machine" : machine_.name,
         "run `plimsoll probe " + table.probe + "` on it and use the new report");
   }
-  if (!selection->assumption.empty()) assumptions_.push_back(selection->assumption);
+  if (!selection->assumption.empty()) substitutes_[selection->assumption].push_back(key);
   curves_.emplace(key, Curve{.surface = fit_surface(selection->points, table.prior),
                              .substitute_sd = selection->log_sd,
                              .typical_error = median_error(selection->points)});

@@ -26,7 +26,8 @@ class Operators {
   [[nodiscard]] OperatorTime optimizer(std::int64_t parameters) const;
   // Assembling a batch: random rows of u8 to f32, on one thread.
   [[nodiscard]] OperatorTime gather(std::int64_t batch, std::int64_t sample_elements) const;
-  [[nodiscard]] const std::vector<std::string>& assumptions() const { return assumptions_; }
+  // What was substituted for want of a measurement, and for which operators.
+  [[nodiscard]] std::vector<std::string> assumptions() const;
 
  private:
   struct Curve {
@@ -44,7 +45,7 @@ class Operators {
   DType dtype_;
   Load load_;
   std::map<std::string, Curve> curves_;
-  std::vector<std::string> assumptions_;
+  std::map<std::string, std::vector<std::string>> substitutes_;  // what -> curves
 };
 
 // True when this direction of this operator executes anything.

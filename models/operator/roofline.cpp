@@ -2,8 +2,8 @@
 //
 //     t_roof = max(flop / F, bytes / B(working set)),   t = t_dispatch + e * t_roof,  e >= 1
 //
-// F and B are the ceilings of one rank: (all busy cores' measured rate) / (their number) * (its
-// own).
+// F and B are the ceilings of one rank: its share of what all busy cores reach together, or what a
+// measured kernel under the same load reached, if more.
 //
 // Source    Williams, Waterman, Patterson, "Roofline", CACM 52(4), 2009.
 // Assumes   `bytes` is the least traffic; the bandwidth of a working set is that of the nearest
@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <utility>
 
 namespace plimsoll::models {
 namespace {
@@ -53,16 +54,36 @@ std::optional<BytesPerSecond> read_bandwidth(const Machine& machine, int cores, 
   return best;
 }
 
+void raise(FlopPerSecond& rate, FlopPerSecond measured) { rate = std::max(rate, measured); }
+
+// A kernel that did better than the ceiling's own probe is the ceiling.
+void raise_by_kernels(const Machine& machine, DType dtype, Load load, FlopPerSecond& rate) {
+  for (const MatmulSample& s : machine.matmul) {
+    if (s.dtype == dtype && s.load == load) raise(rate, s.rate.value);
+  }
+  for (const ConvolutionSample& s : machine.convolution) {
+    if (s.dtype == dtype && s.load == load) raise(rate, s.rate.value);
+  }
+}
+
 }  // namespace
 
 Ceilings ceilings(const Machine& machine, DType dtype, Load load, Bytes bytes) {
   const int cores = load.threads + load.busy_cores;
   const double share = static_cast<double>(load.threads) / cores;
   Ceilings result;
-  if (const auto rate = best_compute(machine, dtype, cores)) result.compute = *rate * share;
+  if (const auto rate = best_compute(machine, dtype, cores)) {
+    result.compute = *rate * share;
+    raise_by_kernels(machine, dtype, load, *result.compute);
+  }
   if (bytes > Bytes(0)) {
     if (const auto rate = read_bandwidth(machine, cores, bytes / share)) {
       result.memory = *rate * share;
+      for (const ElementwiseSample& s : machine.elementwise) {
+        if (s.load == load && s.bytes >= bytes) {
+          result.memory = std::max(*result.memory, s.bandwidth.value);
+        }
+      }
     }
   }
   return result;

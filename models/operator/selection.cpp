@@ -98,7 +98,7 @@ std::vector<SurfacePoint> shifted(std::vector<SurfacePoint> points, double shift
   return points;
 }
 
-Selection nearest(const Groups& groups, Load wanted, const std::string& table) {
+Selection nearest(const Groups& groups, Load wanted) {
   const auto best =
       std::min_element(groups.begin(), groups.end(), [&](const auto& a, const auto& b) {
         return distance(a.first, wanted) < distance(b.first, wanted);
@@ -108,19 +108,18 @@ Selection nearest(const Groups& groups, Load wanted, const std::string& table) {
   const double shift = std::log(static_cast<double>(found.threads) / wanted.threads);
   return {.points = shifted(best->second, shift),
           .log_sd = same_threads ? kOtherLoadSd : kOtherThreadsSd,
-          .assumption = table + ": not measured with " + text_of(wanted) + "; taken from " +
-                        text_of(found) + (same_threads ? "" : ", scaled by the threads")};
+          .assumption = "not measured with " + text_of(wanted) + "; taken from " + text_of(found) +
+                        (same_threads ? "" : ", scaled by the threads")};
 }
 
 }  // namespace
 
-std::optional<Selection> select(const std::vector<LoadedPoint>& points, Load wanted,
-                                const std::string& table) {
+std::optional<Selection> select(const std::vector<LoadedPoint>& points, Load wanted) {
   Groups groups;
   for (const LoadedPoint& p : points) groups[p.load].push_back(p.point);
   if (groups.empty()) return std::nullopt;
   const auto exact = groups.find(wanted);
-  if (exact == groups.end()) return nearest(groups, wanted, table);
+  if (exact == groups.end()) return nearest(groups, wanted);
 
   // The richest group of as many threads.
   auto richest = exact;
@@ -137,10 +136,9 @@ std::optional<Selection> select(const std::vector<LoadedPoint>& points, Load wan
   const double quartiles = shared[shared.size() * 3 / 4].shift - shared[shared.size() / 4].shift;
   const double spread = quartiles / 1.35;
   return Selection{.points = completed(exact->second, richest->second, shared, spread),
-                   .assumption = table + ": " + std::to_string(shared.size()) +
-                                 " shapes measured with " + text_of(wanted) +
-                                 "; others taken from " + text_of(richest->first) +
-                                 ", times the ratio at similar shapes"};
+                   .assumption = std::to_string(shared.size()) + " shapes measured with " +
+                                 text_of(wanted) + "; others taken from " +
+                                 text_of(richest->first) + ", times the ratio at similar shapes"};
 }
 
 }  // namespace plimsoll::models

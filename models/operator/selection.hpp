@@ -22,9 +22,8 @@ struct Selection {
   std::string assumption{};  // what was substituted; empty when nothing was
 };
 
-// Nothing when there is no point at all. `table` names the metric in the assumption.
-[[nodiscard]] std::optional<Selection> select(const std::vector<LoadedPoint>& points, Load wanted,
-                                              const std::string& table);
+// Nothing when there is no point at all.
+[[nodiscard]] std::optional<Selection> select(const std::vector<LoadedPoint>& points, Load wanted);
 
 // ln time and its standard error of a measured rate for `work`.
 template <class Work, class Rate>

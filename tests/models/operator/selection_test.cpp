@@ -20,13 +20,13 @@ constexpr Load kAlone{.threads = 1, .busy_cores = 0}, kBusy{.threads = 1, .busy_
 
 }  // namespace
 
-TEST_CASE("nothing measured: nothing selected") { CHECK_FALSE(select({}, kAlone, "t")); }
+TEST_CASE("nothing measured: nothing selected") { CHECK_FALSE(select({}, kAlone)); }
 
 TEST_CASE("the wanted load is taken as it is where nothing is richer") {
   std::vector<LoadedPoint> points;
   add(points, kAlone, 6, 1);
   add(points, kBusy, 8, 2);
-  const auto s = select(points, kBusy, "t");
+  const auto s = select(points, kBusy);
   CHECK(s->points.size() == 8);
   CHECK(s->assumption.empty());
   CHECK(s->log_sd == 0);
@@ -37,7 +37,7 @@ TEST_CASE("a few busy shapes keep their times and scale the others") {
   add(points, kAlone, 10, 1);
   add(points, kBusy, 4, 1.5);
   points.back().point.log_time += 0.3;  // its own time, not the common ratio
-  const auto s = select(points, kBusy, "t");
+  const auto s = select(points, kBusy);
   REQUIRE(s->points.size() == 10);
   CHECK(s->points[0].log_time == Approx(std::log(1.5)));
   CHECK(s->points[3].log_time == Approx(std::log(1.5) + 3.3));
@@ -49,12 +49,11 @@ TEST_CASE("a few busy shapes keep their times and scale the others") {
 TEST_CASE("another load is a stated assumption with a wider interval") {
   std::vector<LoadedPoint> points;
   add(points, kAlone, 10, 1);
-  const auto busy = select(points, kBusy, "table");
+  const auto busy = select(points, kBusy);
   CHECK(busy->points.size() == 10);
-  CHECK(busy->assumption.find("table") != std::string::npos);
   CHECK(busy->assumption.find("1 other cores busy") != std::string::npos);
   CHECK(busy->log_sd > 0);
-  const auto threads = select(points, {.threads = 4, .busy_cores = 0}, "table");
+  const auto threads = select(points, {.threads = 4, .busy_cores = 0});
   CHECK(threads->points[0].log_time == Approx(std::log(0.25)));
   CHECK(threads->log_sd > busy->log_sd);
 }
