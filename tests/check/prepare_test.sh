@@ -78,7 +78,7 @@ explains() {  # what apt says, what we say
   prepare MISSING=cmake APT_SAYS="$1" run
   check "\"$1\": ends 1" test $? -eq 1
   check "\"$1\": explained" said "$2"
-  check "\"$1\": nothing built" not called cmake
+  check "\"$1\": nothing built" not called "cmake --"
 }
 explains 'E: Could not get lock /var/lib/dpkg/lock-frontend' 'another package manager is at work'
 explains 'W: Temporary failure resolving deb.example' 'the package servers cannot be reached'
