@@ -1,17 +1,22 @@
 // Question   What does one operator call cost that does next to nothing?
 // Method     relu on one element and a linear layer with one weight, made and executed as the
-//            trainer does, on operands that stay in the cache.
-// Reports    kernel.dispatch.time [s] by operation and threads.
-// Expect     1e-7 to 1e-6 s; the backend runs so little work on one thread of any team.
-// Beware     The cost of waking a team is not in it: that is part of the time of kernels large
-//            enough to be divided, in their own probes.
+//            trainer does. Cold: between two calls 4 MiB of other data pass through the caches, as
+//            between two operators of a network. Warm: the same call over and over.
+// Reports    kernel.dispatch.time [s] by operation, cache (cold, warm) and threads.
+// Expect     Warm 1e-7 to 5e-7 s, cold 1e-6 to 1e-5 s: the library's code and data come from afar.
+// Beware     The cost of waking a team is not in it: so little work is done by one thread of any
+//            team, and in larger kernels it is part of their own time. A cold call includes one
+//            reading of the clock, some 3e-8 s.
 // Verifies   The output, poisoned before, against its definition.
 // Feeds      Machine::dispatch, the floor of every operator's time.
 
 #include <memory>
+#include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "core/system/clock.hpp"
 #include "probes/kernel/operator_job.hpp"
 #include "probes/probe.hpp"
 #include "trainer/backend/backend.hpp"
@@ -20,14 +25,47 @@
 namespace plimsoll::probes {
 namespace {
 
-const ProbeInfo kInfo{.id = "kernel.dispatch",
-                      .question = "What does one operator call cost that does next to nothing?",
-                      .method = "operators on one element, executed as the trainer does",
-                      .metrics = {{.name = "kernel.dispatch.time",
-                                   .unit = "s",
-                                   .meaning = "time of one operator call that does next to nothing",
-                                   .at_least = 1e-9,
-                                   .at_most = 1e-2}}};
+const ProbeInfo kInfo{
+    .id = "kernel.dispatch",
+    .question = "What does one operator call cost that does next to nothing?",
+    .method = "operators on one element, executed as the trainer does, caches swept between or not",
+    .metrics = {{.name = "kernel.dispatch.time",
+                 .unit = "s",
+                 .meaning = "time of one operator call that does next to nothing",
+                 .at_least = 1e-9,
+                 .at_most = 1e-2}}};
+
+constexpr std::int64_t kSweep = std::int64_t{4} << 20;  // more than any core's own cache
+
+// Times every call by itself, after other data went through the caches.
+class ColdCalls final : public Subject {
+ public:
+  ColdCalls(std::shared_ptr<Crew> crew, std::unique_ptr<Rotation> calls)
+      : crew_(std::move(crew)), calls_(std::move(calls)) {}
+
+  Seconds run(std::int64_t operations) override {
+    Seconds sum;
+    crew_->first([&] {
+      const auto* const data = reinterpret_cast<const std::uint64_t*>(crew_->arena(0).inputs());
+      for (std::int64_t i = 0; i < operations; ++i) {
+        // What is read decides what is called, so that neither can be left out or moved.
+        const std::uint64_t read = std::accumulate(data, data + kSweep / 8, std::uint64_t{0});
+        const std::int64_t set = i + (read == 0 ? 1 : 0);
+        const Seconds begin = sys::now();
+        calls_->call(set);
+        sum += sys::now() - begin;
+      }
+    });
+    return sum;
+  }
+  [[nodiscard]] double work() const override { return 1; }
+  [[nodiscard]] std::optional<std::string> verify() override { return calls_->verify(); }
+  [[nodiscard]] std::string source() const override { return calls_->source(); }
+
+ private:
+  std::shared_ptr<Crew> crew_;
+  std::unique_ptr<Rotation> calls_;
+};
 
 Graph graph_of(const std::string& operation) {
   GraphBuilder builder({1});
@@ -39,21 +77,33 @@ Graph graph_of(const std::string& operation) {
   return std::move(builder).build();
 }
 
+Case one_case(const std::shared_ptr<Crews>& crews, const std::string& operation, Load load,
+              bool cold) {
+  const OperatorShape shape{.graph = std::make_shared<const Graph>(graph_of(operation)),
+                            .direction = Direction::forward,
+                            .batch = 1,
+                            .dtype = DType::f32};
+  Case one{.params = {{"operation", operation},
+                      {"cache", std::string(cold ? "cold" : "warm")},
+                      {"threads", std::int64_t{load.threads}}}};
+  one.make = [crews, shape, load, cold]() -> std::unique_ptr<Subject> {
+    const auto crew = crews->of(load);
+    auto calls = operator_subject(crew, shape, 1.0, trainer::make_cpu_backend);
+    if (!cold) return calls;
+    return std::make_unique<ColdCalls>(crew, std::move(calls));
+  };
+  return one;
+}
+
 std::vector<Case> cases(const ProbeOptions& options) {
-  const auto crews = std::make_shared<Crews>(options, std::int64_t{1} << 20);
+  const auto crews = std::make_shared<Crews>(options, kSweep);
   std::vector<Case> all;
   for (const Load load : loads(options)) {
     if (load.busy_cores > 0) continue;
-    for (const std::string operation : {"relu", "linear"}) {
-      const OperatorShape shape{.graph = std::make_shared<const Graph>(graph_of(operation)),
-                                .direction = Direction::forward,
-                                .batch = 1,
-                                .dtype = DType::f32};
-      Case one{.params = {{"operation", operation}, {"threads", std::int64_t{load.threads}}}};
-      one.make = [crews, shape, load] {
-        return operator_subject(crews->of(load), shape, 1.0, trainer::make_cpu_backend);
-      };
-      all.push_back(std::move(one));
+    for (const bool cold : {true, false}) {
+      for (const std::string operation : {"linear", "relu"}) {
+        all.push_back(one_case(crews, operation, load, cold));
+      }
     }
   }
   return all;

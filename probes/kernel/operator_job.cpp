@@ -129,8 +129,8 @@ std::int64_t OperatorShape::bytes() const {
   return all * size_of(DType::f32);
 }
 
-std::unique_ptr<Subject> operator_subject(std::shared_ptr<Crew> crew, const OperatorShape& shape,
-                                          double work, const MakeBackend& make_backend) {
+std::unique_ptr<Rotation> operator_subject(std::shared_ptr<Crew> crew, const OperatorShape& shape,
+                                           double work, const MakeBackend& make_backend) {
   const std::shared_ptr<const trainer::Backend> backend = make_backend(crew->load().threads);
   const MakeJob make = [&](Placement& place) { return make_job(shape, backend, place); };
   try {

@@ -26,8 +26,8 @@ struct OperatorShape {
 using MakeBackend = std::function<std::unique_ptr<trainer::Backend>(int threads)>;
 
 // Throws NotApplicable where the backend has no kernel for the shape's data type on this machine.
-[[nodiscard]] std::unique_ptr<Subject> operator_subject(std::shared_ptr<Crew> crew,
-                                                        const OperatorShape& shape, double work,
-                                                        const MakeBackend& make_backend);
+[[nodiscard]] std::unique_ptr<Rotation> operator_subject(std::shared_ptr<Crew> crew,
+                                                         const OperatorShape& shape, double work,
+                                                         const MakeBackend& make_backend);
 
 }  // namespace plimsoll::probes

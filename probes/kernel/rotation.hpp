@@ -32,6 +32,8 @@ class Rotation final : public Subject {
   ~Rotation() override;
 
   Seconds run(std::int64_t operations) override;
+  // The timed team's kernel on its i-th set, once; in that team's thread.
+  void call(std::int64_t i);
   [[nodiscard]] double work() const override { return work_; }
   [[nodiscard]] std::optional<std::string> verify() override;
   [[nodiscard]] std::string source() const override;

@@ -5,12 +5,13 @@ target_include_directories(plimsoll_options INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(plimsoll_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wconversion -Wshadow>
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${PLIMSOLL_WERROR}>>:-Werror>)
-# gcc 12 reports overlaps in std::string's own operator+ (gcc bug 105651) and, at -O3, uninitialized
-# members inside std::optional and std::string (gcc bug 105562).
+# gcc 12 reports overlaps in std::string's own operator+ (gcc bug 105651) and, at -O3 and under
+# sanitizers, uninitialized members inside std::optional, std::string and std::regex (105562).
 set(old_gcc "$<COMPILE_LANG_AND_ID:CXX,GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>")
+string(REGEX MATCH "-fsanitize" sanitized "${CMAKE_CXX_FLAGS}")
 target_compile_options(plimsoll_options INTERFACE
   $<$<AND:${old_gcc}>:-Wno-restrict>
-  $<$<AND:${old_gcc},$<CONFIG:Release>>:-Wno-maybe-uninitialized>)
+  $<$<AND:${old_gcc},$<OR:$<CONFIG:Release>,$<BOOL:${sanitized}>>>:-Wno-maybe-uninitialized>)
 # A designated initializer names what differs; the members it leaves out have their defaults.
 target_compile_options(plimsoll_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wno-missing-field-initializers>)
