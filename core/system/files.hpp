@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -31,8 +32,13 @@ namespace plimsoll::sys {
 [[nodiscard]] std::vector<std::string> list_directory(const std::string& root,
                                                       const std::string& path);
 
+// The results point into `text`, which must live on: a temporary string does not compile.
 [[nodiscard]] std::string_view trim(std::string_view text);
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
+template <std::same_as<std::string> Temporary>
+std::string_view trim(Temporary&&) = delete;
+template <std::same_as<std::string> Temporary>
+std::vector<std::string_view> split(Temporary&&, char) = delete;
 
 // The value behind "Name:" in /proc/meminfo style text, in bytes ("kB" is 1024); nothing if absent.
 [[nodiscard]] std::optional<std::int64_t> meminfo_bytes(std::string_view text,

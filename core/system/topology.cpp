@@ -230,7 +230,8 @@ void read_numa(const std::string& root, hwloc_topology* hwloc, Topology& topolog
     node.memory = Bytes(static_cast<double>(
         meminfo_bytes(read_file(root, path + "/meminfo").value_or(""), "MemTotal").value_or(0)));
     node.cpus = both(read_cpulist(root, path + "/cpulist").value_or(CpuSet()), topology.online);
-    for (std::string_view field : split(read_file(root, path + "/distance").value_or(""), ' '))
+    const std::string distances = read_file(root, path + "/distance").value_or("");
+    for (std::string_view field : split(distances, ' '))
       if (const auto distance = parse_integer(field))
         node.distances.push_back(static_cast<int>(*distance));
     topology.numa.push_back(std::move(node));

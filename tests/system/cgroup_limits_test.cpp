@@ -20,7 +20,8 @@ using testing::find;
 class Group {
  public:
   explicit Group(const std::string& controller) {
-    for (std::string_view line : split(read_file("", "/proc/self/cgroup").value_or(""), '\n')) {
+    const std::string groups = read_file("", "/proc/self/cgroup").value_or("");
+    for (std::string_view line : split(groups, '\n')) {
       const auto fields = split(line, ':');
       if (fields.size() == 3 && fields[1] == controller)
         path_ = "/sys/fs/cgroup/" + controller + std::string(fields[2]) + "/plimsoll-test-" +
