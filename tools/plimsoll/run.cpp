@@ -97,7 +97,7 @@ void say_findings(const std::vector<Finding>& findings) {
 }
 
 void write_page(const std::string& directory, const std::vector<Report>& reports) {
-  reports::write_text(reports::html_page(reports, "plimsoll run"), directory + "/report.html");
+  reports::write_text(reports::html_page(reports), directory + "/report.html");
 }
 
 // The reports of a finished or interrupted loop, read back from their files.

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -43,7 +44,7 @@ void run(Options options, Context& context) {
   const auto timeout =
       options.timeout_s > 0 ? std::optional(Seconds(options.timeout_s)) : std::nullopt;
   context.exit_code = train(job, true, timeout);
-  if (context.exit_code != ExitCode::good && context.exit_code != ExitCode::interrupted) return;
+  if (!std::filesystem::exists(job.out)) return;  // a diverged or interrupted run has its report
   const std::string text = reports::read_text(job.out);
   if (!wanted.empty()) reports::write_text(text, wanted);
   if (!options.json.empty()) reports::write_text(text, options.json);
