@@ -70,7 +70,7 @@ Overlap overlap(const std::vector<BackwardOp>& backward, const std::vector<Reduc
   result.stolen = clock - result.backward;
   while (next < reductions.size()) reduce(0.0);
   result.exposed = std::max(Seconds(0), link_end - clock);
-  result.hidden = reducing - result.exposed;
+  result.hidden = std::max(Seconds(0), reducing - result.exposed);  // rounding may go below
   result.end = clock + result.exposed;
   return result;
 }
