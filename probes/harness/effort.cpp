@@ -8,7 +8,9 @@
 namespace plimsoll::probes {
 namespace {
 
-constexpr Seconds kUnlimited{3600};  // an exact count of samples was asked for
+constexpr Seconds kShortestSample{1e-3};
+constexpr double kRunsBeforeSamples = 3;  // calibration and warm-up
+constexpr Seconds kUnlimited{3600};       // an exact count of samples was asked for
 
 Effort of_level(Level level) {
   Effort effort;
@@ -32,8 +34,11 @@ Effort of_level(Level level) {
 
 }  // namespace
 
-Effort effort_of(const HarnessOptions& options) {
+Effort effort_of(const HarnessOptions& options, std::size_t cases) {
   Effort effort = of_level(options.probe.level);
+  const double runs = static_cast<double>(effort.least_rounds) + kRunsBeforeSamples;
+  const Seconds affordable = effort.budget / (runs * static_cast<double>(cases));
+  effort.sample_time = std::min(effort.sample_time, std::max(affordable, kShortestSample));
   if (options.sample_time) effort.sample_time = *options.sample_time;
   if (options.repetitions) {
     effort.rule.noise_target = 0;

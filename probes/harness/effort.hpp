@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "core/stopping.hpp"
@@ -18,6 +19,8 @@ struct Effort {
   bool warm_up = true;            // drop the first round
 };
 
-[[nodiscard]] Effort effort_of(const HarnessOptions& options);
+// With very many cases samples become shorter, down to a millisecond, so that every case still gets
+// its rounds within the budget.
+[[nodiscard]] Effort effort_of(const HarnessOptions& options, std::size_t cases = 1);
 
 }  // namespace plimsoll::probes

@@ -99,7 +99,7 @@ Measured measure(const std::vector<Case>& cases, const ProbeInfo& info,
                  const HarnessOptions& options) {
   Measured measured;
   const Seconds begin = sys::now();
-  const Effort effort = effort_of(options);
+  const Effort effort = effort_of(options, cases.size());
   const auto out_of_time = [&] {
     return sys::interrupted() || (options.max_time && sys::now() - begin > *options.max_time);
   };

@@ -101,6 +101,8 @@ TEST_CASE("levels rise in effort and --max-time shortens them") {
   const Effort full = effort_of(options);
   CHECK(quick.budget < full.budget);
   CHECK(quick.rule.noise_target > full.rule.noise_target);
+  CHECK(effort_of(options, 100000).sample_time == Seconds(1e-3));
+  CHECK(effort_of(options, 10).sample_time == full.sample_time);
   options.max_time = Seconds(1);
   CHECK(effort_of(options).budget == Seconds(1));
   options.dry_run = true;
