@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -87,6 +88,30 @@ std::string unescaped(const std::string& text) {
   return plain;
 }
 
+// Where no mount is listed for the directory (a chroot), the file system still tells its kind.
+std::string type_by_magic(const std::string& directory) {
+  struct statfs facts {};
+  if (statfs(directory.c_str(), &facts) != 0) return "unknown";
+  switch (static_cast<std::uint32_t>(facts.f_type)) {
+    case 0xEF53:
+      return "ext4";  // ext2 and ext3 say the same
+    case 0x58465342:
+      return "xfs";
+    case 0x9123683E:
+      return "btrfs";
+    case 0x794C7630:
+      return "overlay";
+    case 0x01021994:
+      return "tmpfs";
+    case 0x858458F6:
+      return "ramfs";
+    case 0x6969:
+      return "nfs";
+    default:
+      return "unknown";
+  }
+}
+
 bool lies_below(const std::string& path, const std::string& folder) {
   if (folder == "/") return true;
   return path == folder || path.starts_with(folder + "/");
@@ -123,6 +148,7 @@ FileSystem file_system_of(const std::string& directory) {
       found = {.type = type, .device = unescaped(device)};
     }
   }
+  if (longest == 0) found.type = type_by_magic(directory);
   return found;
 }
 
