@@ -23,7 +23,7 @@ struct Memory {
 
 TEST_CASE("a linked ring is one cycle, for any count") {
   const auto memory = std::make_unique<Memory>();
-  for (const std::size_t count : {1, 2, 3, 5, 16, 17, 31, 100, 1023}) {
+  for (const std::size_t count : {1UL, 2UL, 3UL, 5UL, 16UL, 17UL, 31UL, 100UL, 1023UL}) {
     const Ring ring({memory->bytes, count * 64}, 64);
     link(ring, 1);
     INFO(count);
