@@ -142,9 +142,9 @@ TEST_CASE("--max-time and repetitions are obeyed and said") {
 TEST_CASE("an interrupt leaves a valid partial report and exit code 130") {
   const Scratch scratch;
   const std::string out = scratch.path("out.json");
-  sys::ChildOptions options{.argv = {"timeout", "--preserve-status", "-s", "INT", "3",
-                                     probe_path("memory.load_latency"), "--level", "full", "--out",
-                                     out}};
+  sys::ChildOptions options{.argv = {"timeout", "--foreground", "--preserve-status", "-s", "INT",
+                                     "3", probe_path("memory.load_latency"), "--level", "full",
+                                     "--out", out}};
   options.capture_out = true;
   options.timeout = Seconds(100);
   const sys::ChildResult result = sys::run_child(options);
