@@ -27,6 +27,8 @@ struct Plan {
   std::string execution = "eager";
   int loader_workers = 1;  // per rank; 0 loads in the training thread
   int prefetch = 2;        // batches held ready
+
+  bool operator==(const Plan&) const = default;
 };
 
 // Samples of each worker: the global batch as evenly as possible, larger shares first (10 on 4 is

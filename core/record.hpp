@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -164,6 +165,19 @@ struct Phases {
   Seconds input, h2d, forward, backward, communication_exposed, communication_hidden, optimizer,
       idle;
 };
+struct NamedPhase {
+  const char* name;
+  Seconds Phases::*time;
+};
+inline constexpr std::array<NamedPhase, 8> kNamedPhases = {
+    {{"input", &Phases::input},
+     {"h2d", &Phases::h2d},
+     {"forward", &Phases::forward},
+     {"backward", &Phases::backward},
+     {"communication_exposed", &Phases::communication_exposed},
+     {"communication_hidden", &Phases::communication_hidden},
+     {"optimizer", &Phases::optimizer},
+     {"idle", &Phases::idle}}};
 
 struct BreakdownItem {
   std::string component;  // "fc1.forward", "all_reduce", "optimizer", ...

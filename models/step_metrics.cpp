@@ -65,19 +65,9 @@ std::vector<Metric> metrics_of(const Prediction& prediction, const Machine& mach
   }
   result.push_back(metric("predict.peak_memory", "B", Better::lower,
                           total(prediction.memory).value() * prediction.plan.workers));
-  const Phases& p = prediction.phases;
-  const std::vector<std::pair<const char*, Seconds>> phases = {
-      {"input", p.input},
-      {"h2d", p.h2d},
-      {"forward", p.forward},
-      {"backward", p.backward},
-      {"communication_exposed", p.communication_exposed},
-      {"communication_hidden", p.communication_hidden},
-      {"optimizer", p.optimizer},
-      {"idle", p.idle}};
-  for (const auto& [name, seconds] : phases) {
-    result.push_back(
-        metric(std::string("predict.phase.") + name, "s", Better::lower, seconds.value()));
+  for (const auto& [name, phase] : kNamedPhases) {
+    result.push_back(metric(std::string("predict.phase.") + name, "s", Better::lower,
+                            (prediction.phases.*phase).value()));
   }
   return result;
 }

@@ -24,11 +24,18 @@ std::string sha256_hex(std::string_view bytes) {
   return hex;
 }
 
-ReportRef reference_to(const std::string& path) {
+StoredReport read_stored(const std::string& path) {
   const std::string text = read_text(path);
-  const Report report = from_json(text, path);
-  return {.id = report.id, .sha256 = sha256_hex(text), .path = path, .created = report.created};
+  StoredReport stored;
+  stored.report = from_json(text, path);
+  stored.reference = {.id = stored.report.id,
+                      .sha256 = sha256_hex(text),
+                      .path = path,
+                      .created = stored.report.created};
+  return stored;
 }
+
+ReportRef reference_to(const std::string& path) { return read_stored(path).reference; }
 
 std::string new_id() {
   std::array<unsigned char, 16> bytes{};

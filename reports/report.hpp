@@ -44,7 +44,14 @@ void write_text(std::string_view text, const std::string& path);
 void finish_stdout();
 
 [[nodiscard]] std::string sha256_hex(std::string_view bytes);
-[[nodiscard]] ReportRef reference_to(const std::string& path);  // reads id, created; hashes bytes
+
+// A report and the reference that proves which bytes it was read from: one reading for both.
+struct StoredReport {
+  Report report;
+  ReportRef reference;
+};
+[[nodiscard]] StoredReport read_stored(const std::string& path);
+[[nodiscard]] ReportRef reference_to(const std::string& path);
 
 // A new random id (uuid v4) and the time now (RFC 3339 UTC, microseconds).
 [[nodiscard]] std::string new_id();

@@ -2,30 +2,22 @@
 
 #include "trainer/progress_line.hpp"
 
-#include <unistd.h>
-
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
-#include <string_view>
 
 #include "core/system/clock.hpp"
+#include "core/system/terminal.hpp"
 
 namespace plimsoll::trainer {
 namespace {
 
 constexpr auto kPeriod = std::chrono::milliseconds(500);
 
-bool wanted() {
-  const char* terminal = std::getenv("TERM");
-  return isatty(STDERR_FILENO) != 0 && terminal != nullptr && std::string_view(terminal) != "dumb";
-}
-
 }  // namespace
 
 ProgressLine::ProgressLine(const Progress& progress, std::int64_t batch)
     : progress_(progress), batch_(batch) {
-  if (wanted()) thread_ = std::thread([this] { work(); });
+  if (sys::progress_wanted()) thread_ = std::thread([this] { work(); });
 }
 
 ProgressLine::~ProgressLine() {

@@ -93,16 +93,7 @@ std::string excluded(const TrainRecord& record, const Measured& measured) {
 }
 
 void add_phases(std::vector<Metric>& metrics, const TrainRecord& record) {
-  constexpr std::pair<const char*, Seconds Phases::*> kPhases[] = {
-      {"input", &Phases::input},
-      {"h2d", &Phases::h2d},
-      {"forward", &Phases::forward},
-      {"backward", &Phases::backward},
-      {"communication_exposed", &Phases::communication_exposed},
-      {"communication_hidden", &Phases::communication_hidden},
-      {"optimizer", &Phases::optimizer},
-      {"idle", &Phases::idle}};
-  for (const auto& [name, phase] : kPhases) {
+  for (const auto& [name, phase] : kNamedPhases) {
     double sum = 0;
     for (const RankRecord& rank : record.ranks) sum += (rank.phases.*phase).value();
     metrics.push_back(with_value(metric(std::string("train.phase.") + name, "s", Better::lower,

@@ -44,30 +44,19 @@ struct Job {
 };
 
 void add(Phases& sum, const Phases& step) {
-  sum.input += step.input;
-  sum.h2d += step.h2d;
-  sum.forward += step.forward;
-  sum.backward += step.backward;
-  sum.communication_exposed += step.communication_exposed;
-  sum.communication_hidden += step.communication_hidden;
-  sum.optimizer += step.optimizer;
-  sum.idle += step.idle;
+  for (const auto& [name, phase] : kNamedPhases) sum.*phase += step.*phase;
 }
 
 Phases scaled(const Phases& sum, double factor) {
-  return {.input = sum.input * factor,
-          .h2d = sum.h2d * factor,
-          .forward = sum.forward * factor,
-          .backward = sum.backward * factor,
-          .communication_exposed = sum.communication_exposed * factor,
-          .communication_hidden = sum.communication_hidden * factor,
-          .optimizer = sum.optimizer * factor,
-          .idle = sum.idle * factor};
+  Phases result;
+  for (const auto& [name, phase] : kNamedPhases) result.*phase = sum.*phase * factor;
+  return result;
 }
 
-Seconds total(const Phases& p) {
-  return p.input + p.h2d + p.forward + p.backward + p.communication_exposed +
-         p.communication_hidden + p.optimizer + p.idle;
+Seconds total(const Phases& phases) {
+  Seconds sum;
+  for (const auto& [name, phase] : kNamedPhases) sum += phases.*phase;
+  return sum;
 }
 
 // Binds each thread of this rank's OpenMP team to a CPU of its own; the threads are kept by the

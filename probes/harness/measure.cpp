@@ -3,8 +3,6 @@
 
 #include "probes/harness/measure.hpp"
 
-#include <unistd.h>
-
 #include <cstdio>
 #include <map>
 #include <optional>
@@ -13,6 +11,7 @@
 #include "core/system/clock.hpp"
 #include "core/system/reference_loops.hpp"
 #include "core/system/signals.hpp"
+#include "core/system/terminal.hpp"
 #include "probes/harness/effort.hpp"
 #include "probes/harness/rounds.hpp"
 
@@ -68,7 +67,7 @@ class References {
 };
 
 void show_progress(std::size_t done, std::size_t all) {
-  if (isatty(STDERR_FILENO) == 0) return;
+  if (!sys::progress_wanted()) return;
   std::fprintf(stderr, "\r%zu of %zu cases%s", done, all, done == all ? "\r\033[K" : "");
   std::fflush(stderr);
 }

@@ -77,19 +77,6 @@ struct Sections {
 
 }  // namespace
 
-const std::vector<NamedPhase>& named_phases() {
-  static const std::vector<NamedPhase> kPhases = {
-      {"input", &Phases::input},
-      {"h2d", &Phases::h2d},
-      {"forward", &Phases::forward},
-      {"backward", &Phases::backward},
-      {"communication_exposed", &Phases::communication_exposed},
-      {"communication_hidden", &Phases::communication_hidden},
-      {"optimizer", &Phases::optimizer},
-      {"idle", &Phases::idle}};
-  return kPhases;
-}
-
 std::string unusual_plan_words(const Plan& plan) {
   const Plan usual;
   std::string words;

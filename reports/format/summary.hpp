@@ -36,11 +36,6 @@ struct Section {
 [[nodiscard]] std::vector<Section> validation_sections(const Report& report,
                                                        const Validation& validation);
 
-struct NamedPhase {
-  const char* name;
-  Seconds Phases::*time;
-};
-[[nodiscard]] const std::vector<NamedPhase>& named_phases();
 [[nodiscard]] std::string plan_words(const Plan& plan);          // "mlp, batch 256, 2 workers, ..."
 [[nodiscard]] std::string unusual_plan_words(const Plan& plan);  // what is not as by default
 

@@ -143,7 +143,7 @@ Section blame_section(const Validation& v) {
               {"phase"}, {"predicted", true}, {"measured", true}, {"difference", true}, {""}}}};
   double most = 0;
   std::size_t most_row = 0;
-  for (const NamedPhase& phase : named_phases()) {
+  for (const NamedPhase& phase : kNamedPhases) {
     Seconds predicted, measured;
     for (const ValidationCell& c : v.rows) {
       predicted += c.predicted_phases.*phase.time;

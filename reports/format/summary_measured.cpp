@@ -130,7 +130,7 @@ Section phase_section(const Run& run) {
       .title = "phases, seconds a step",
       .lines = {},
       .table = {.columns = {{"phase"}, {"mean of ranks", true}, {"slowest rank", true}}}};
-  for (const NamedPhase& phase : named_phases()) {
+  for (const NamedPhase& phase : kNamedPhases) {
     Seconds sum, slowest;
     for (const RankPhases& rank : run.ranks) {
       sum += rank.phases.*phase.time;

@@ -22,18 +22,10 @@ const Metric* metric_named(const Report& report, const std::string& name) {
   return nullptr;
 }
 
-bool same_plan(const Plan& a, const Plan& b) {
-  return a.workload == b.workload && a.batch == b.batch && a.dtype == b.dtype &&
-         a.device == b.device && a.workers == b.workers && a.threads == b.threads &&
-         a.comm == b.comm && a.sync == b.sync && a.algorithm == b.algorithm &&
-         a.bucket == b.bucket && a.overlap == b.overlap && a.execution == b.execution &&
-         a.loader_workers == b.loader_workers && a.prefetch == b.prefetch;
-}
-
 void check_pair(const Judged& prediction, const Judged& run) {
   const auto& predicted = std::get<Prediction>(prediction.report->subject);
   const auto& ran = std::get<Run>(run.report->subject);
-  if (!same_plan(predicted.plan, ran.plan)) {
+  if (predicted.plan != ran.plan) {
     throw Error("the run used another plan than the prediction", run.reference.path,
                 "judge a prediction with runs of the same flags");
   }
@@ -68,25 +60,17 @@ double drift_ratio(const ReferenceTimes& now, const ReferenceTimes& when_probed)
 
 // Mean over ranks: what a step of the whole job spends in each phase.
 Phases mean_phases(const std::vector<Judged>& runs) {
-  std::vector<const Phases*> all;
+  Phases mean;
+  double ranks = 0;
   for (const Judged& run : runs) {
     for (const RankPhases& rank : std::get<Run>(run.report->subject).ranks) {
-      all.push_back(&rank.phases);
+      for (const auto& [name, phase] : kNamedPhases) mean.*phase += rank.phases.*phase;
+      ranks += 1;
     }
   }
-  const auto mean_of = [&](Seconds Phases::*phase) {
-    Seconds sum;
-    for (const Phases* phases : all) sum += phases->*phase;
-    return all.empty() ? sum : sum / static_cast<double>(all.size());
-  };
-  return {.input = mean_of(&Phases::input),
-          .h2d = mean_of(&Phases::h2d),
-          .forward = mean_of(&Phases::forward),
-          .backward = mean_of(&Phases::backward),
-          .communication_exposed = mean_of(&Phases::communication_exposed),
-          .communication_hidden = mean_of(&Phases::communication_hidden),
-          .optimizer = mean_of(&Phases::optimizer),
-          .idle = mean_of(&Phases::idle)};
+  if (ranks == 0) return mean;
+  for (const auto& [name, phase] : kNamedPhases) mean.*phase = mean.*phase / ranks;
+  return mean;
 }
 
 Metric figure(const std::string& name, double value, const std::string& tier, bool corrected) {

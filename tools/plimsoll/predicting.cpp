@@ -64,7 +64,8 @@ void add_extrapolation_finding(const Prediction& prediction, Report& report) {
 Report make_prediction(const std::string& machine_path, const Plan& plan,
                        const std::vector<std::string>& argv, const models::WhatIf& what_if) {
   const Workload workload = workload_named(plan.workload);
-  const Report machine_report = reports::read_report(machine_path);
+  const reports::StoredReport stored = reports::read_stored(machine_path);
+  const Report& machine_report = stored.report;
   if (!std::holds_alternative<MachineSubject>(machine_report.subject)) {
     throw usage_error("a " + kind_name(machine_report.subject) + " report is not a machine report",
                       machine_path, "give the file that `plimsoll probe --out` wrote");
@@ -72,7 +73,7 @@ Report make_prediction(const std::string& machine_path, const Plan& plan,
   const Machine machine =
       models::fit(machine_report.metrics, host_of(machine_report, machine_path));
   Prediction prediction = models::predict(machine, workload, plan, what_if);
-  prediction.machine = reports::reference_to(machine_path);
+  prediction.machine = stored.reference;
   std::vector<Metric> metrics = models::metrics_of(prediction, machine);
   Report report = envelope(prediction, argv);
   report.metrics = std::move(metrics);

@@ -3,25 +3,15 @@
 #include "tools/plimsoll/progress.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 
 #include "core/system/clock.hpp"
+#include "core/system/terminal.hpp"
 
 namespace plimsoll::tools {
-namespace {
 
-bool is_terminal() {
-  const char* const term = std::getenv("TERM");
-  return ::isatty(STDERR_FILENO) == 1 && term != nullptr && std::strcmp(term, "dumb") != 0;
-}
-
-}  // namespace
-
-ProgressLine::ProgressLine() : terminal_(is_terminal()), start_(sys::now()) {}
+ProgressLine::ProgressLine() : terminal_(sys::progress_wanted()), start_(sys::now()) {}
 
 ProgressLine::~ProgressLine() { clear(); }
 

@@ -22,22 +22,16 @@
 namespace plimsoll::tools {
 namespace {
 
-struct Loaded {
-  Report report;
-  ReportRef reference;
-};
+using reports::read_stored;
+using reports::StoredReport;
 
-Loaded load(const std::string& path) {
-  return {reports::read_report(path), reports::reference_to(path)};
-}
-
-Judged as_judged(const Loaded& loaded) { return {&loaded.report, loaded.reference}; }
+Judged as_judged(const StoredReport& stored) { return {&stored.report, stored.reference}; }
 
 struct Cell {
   Plan plan;
   std::string prediction_path;
-  Loaded prediction;
-  std::vector<Loaded> runs;
+  StoredReport prediction;
+  std::vector<StoredReport> runs;
   int attempts = 0;
   std::string failure;
 };
@@ -52,7 +46,7 @@ std::vector<Cell> predict_all(const ValidationRequest& request) {
     cell.prediction_path = directory + "/" + cell_name(plan) + ".json";
     reports::write_report(make_prediction(request.machine_path, plan, request.argv),
                           cell.prediction_path);
-    cell.prediction = load(cell.prediction_path);
+    cell.prediction = read_stored(cell.prediction_path);
     cells.push_back(std::move(cell));
   }
   return cells;
@@ -77,12 +71,12 @@ reports::Job job_for(const ValidationRequest& request, const Cell& cell, int blo
 ExitCode train_block(const ValidationRequest& request, Cell& cell, int block) {
   const reports::Job job = job_for(request, cell, block);
   const Seconds limit = Seconds(120) + 20.0 * request.block_time;
-  std::optional<Loaded> run;
+  std::optional<StoredReport> run;
   for (int attempt = 0; attempt < request.max_attempts; ++attempt) {
     ++cell.attempts;
     const ExitCode code = train(job, false, limit);
     if (code != ExitCode::good) return code;
-    run = load(job.out);
+    run = read_stored(job.out);
     if (drift_within(run->report) <= kDriftLimit) break;
   }
   cell.runs.push_back(std::move(*run));
@@ -126,7 +120,7 @@ Finding failed_cell(const Cell& cell) {
 
 std::string quality_of(const std::vector<Cell>& cells) {
   for (const Cell& cell : cells) {
-    for (const Loaded& run : cell.runs) {
+    for (const StoredReport& run : cell.runs) {
       if (drift_within(run.report) > kDriftLimit) return "noisy";
     }
   }
@@ -157,7 +151,7 @@ std::string cell_name(const Plan& plan) {
 }
 
 Report validate_suite(const ValidationRequest& request, const Progress& progress) {
-  const Loaded machine = load(request.machine_path);
+  const StoredReport machine = read_stored(request.machine_path);
   const ReferenceTimes when_probed = reference_times(machine.report);
   std::vector<Cell> cells = predict_all(request);
   const bool whole = train_all(request, cells, progress);
@@ -174,7 +168,7 @@ Report validate_suite(const ValidationRequest& request, const Progress& progress
     if (!cell.failure.empty()) findings.push_back(failed_cell(cell));
     if (cell.runs.empty()) continue;
     std::vector<Judged> runs;
-    for (const Loaded& run : cell.runs) runs.push_back(as_judged(run));
+    for (const StoredReport& run : cell.runs) runs.push_back(as_judged(run));
     ValidationCell row = judge(as_judged(cell.prediction), runs, when_probed);
     row.attempts = cell.attempts;
     validation.rows.push_back(std::move(row));
@@ -189,11 +183,11 @@ Report validate_suite(const ValidationRequest& request, const Progress& progress
 }
 
 Report validate_files(const std::vector<std::string>& paths, const std::vector<std::string>& argv) {
-  std::vector<Loaded> predictions, runs;
+  std::vector<StoredReport> predictions, runs;
   ReferenceTimes when_probed;
   ReportRef machine;
   for (const std::string& path : paths) {
-    Loaded loaded = load(path);
+    StoredReport loaded = read_stored(path);
     const std::string kind = kind_name(loaded.report.subject);
     if (kind == "prediction") {
       predictions.push_back(std::move(loaded));
@@ -211,10 +205,10 @@ Report validate_files(const std::vector<std::string>& paths, const std::vector<s
                         .rows = {},
                         .drift_rule = kDriftRule,
                         .leakage = "not known: the reports were made elsewhere"};
-  for (const Loaded& prediction : predictions) {
+  for (const StoredReport& prediction : predictions) {
     const std::string name = cell_name(std::get<Prediction>(prediction.report.subject).plan);
     std::vector<Judged> mine;
-    for (const Loaded& run : runs) {
+    for (const StoredReport& run : runs) {
       if (cell_name(std::get<Run>(run.report.subject).plan) == name) mine.push_back(as_judged(run));
     }
     if (mine.empty()) {
