@@ -32,7 +32,7 @@ WorkloadSummary summary_of(const Workload& workload, const Plan& plan) {
   for (const Op& op : workload.graph.ops) {
     for (const Direction direction :
          {Direction::forward, Direction::backward_data, Direction::backward_weights}) {
-      if (!executes(workload.graph, op, direction)) continue;
+      if (!computes(workload.graph, op, direction)) continue;
       flop += cost_of(workload.graph, op, direction, plan.batch, plan.dtype).flop;
     }
   }
@@ -47,7 +47,7 @@ void add_operator_parts(const Workload& workload, const Operators& operators, st
   const Graph& graph = workload.graph;
   const auto add = [&](int index, Direction direction, const char* phase) {
     const Op& op = graph.ops[static_cast<std::size_t>(index)];
-    if (!executes(graph, op, direction)) return;
+    if (!computes(graph, op, direction)) return;
     parts.operators.push_back({.component = op.name + "." + to_string(direction),
                                .phase = phase,
                                .op = index,

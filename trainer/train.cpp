@@ -132,12 +132,15 @@ void Rank::prepare() {
   }
   backend_ = make_cpu_backend(plan().threads);
   ExecutorOptions wanted{.batches = Sampler(job_.sampler).local_batches(rank()),
-                         .slots = slots_needed(plan().loader_workers, plan().prefetch)};
+                         .evaluation_batches = {},
+                         .slots = slots_needed(plan().loader_workers, plan().prefetch),
+                         .dtype = plan().dtype,
+                         .threads = plan().threads};
   if (job_.options.evaluate) {
     SamplerOptions test = job_.sampler;
     test.count = job_.data.test.count();
     const auto more = Sampler(test).local_batches(rank());
-    wanted.batches.insert(wanted.batches.end(), more.begin(), more.end());
+    wanted.evaluation_batches = more;
   }
   const Graph& graph = job_.workload.graph;
   executor_ = execution_mode(plan().execution).make(graph, *backend_, job_.layout, wanted);
@@ -150,7 +153,8 @@ void Rank::prepare() {
                                   .communicator = comm_,
                                   .optimizer = *optimizer_,
                                   .layout = job_.layout,
-                                  .overlap = plan().overlap});
+                                  .overlap = plan().overlap,
+                                  .seed = job_.options.seed});
   seen_.ends.reserve(at(job_.steps));
 }
 
@@ -234,7 +238,7 @@ void Rank::evaluate() {
   std::int64_t correct = 0;
   for (std::int64_t i = 0; i < batches && !sys::interrupted(); ++i) {
     const Batch batch = loader.next();
-    loss += executor_->forward(batch.slot, batch.count);
+    loss += executor_->forward(batch.slot, batch.count, {}, Mode::evaluate);
     correct += executor_->correct(batch.slot, batch.count);
   }
   // A place for each rank's numbers: exact sums, whatever the order of additions.

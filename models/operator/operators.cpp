@@ -74,19 +74,12 @@ Seconds dispatch_of(const Machine& machine, int threads) {
 
 }  // namespace
 
-bool executes(const Graph& graph, const Op& op, Direction direction) {
-  if (std::holds_alternative<Reshape>(op.attributes)) return false;
-  if (direction == Direction::backward_weights) return !op.parameters.empty();
-  if (direction == Direction::backward_data) return needs_input_gradient(graph, op);
-  return true;
-}
-
 Operators::Operators(const Machine& machine, const Graph& graph, DType dtype, Load load)
     : machine_(machine), graph_(graph), dtype_(dtype), load_(load) {
   for (const Op& op : graph.ops) {
     for (const Direction direction :
          {Direction::forward, Direction::backward_data, Direction::backward_weights}) {
-      if (!executes(graph, op, direction)) continue;
+      if (!computes(graph, op, direction)) continue;
       const auto table = table_for(machine, op, direction, dtype);
       if (!table) {
         throw Error("the model has no table for operator '" + op.name + "' (" + kind_of(op) + ")",
@@ -152,7 +145,7 @@ std::int64_t Operators::side_of(const Op& op) const {
 
 OperatorTime Operators::time(const Op& op, Direction direction, std::int64_t batch) const {
   expects(batch >= 1, "time: the batch has at least one sample");
-  if (!executes(graph_, op, direction)) return {};
+  if (!computes(graph_, op, direction)) return {};
   const Cost cost = cost_of(graph_, op, direction, batch, dtype_);
   std::vector<double> features;
   if (const auto* linear = std::get_if<Linear>(&op.attributes)) {

@@ -49,6 +49,5 @@ class Operators {
 };
 
 // True when this direction of this operator executes anything.
-[[nodiscard]] bool executes(const Graph& graph, const Op& op, Direction direction);
 
 }  // namespace plimsoll::models

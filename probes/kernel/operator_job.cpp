@@ -66,8 +66,8 @@ trainer::Operands operands_of(const OperatorShape& shape, Placement& place) {
 // Largest pooling hands the places of the largest elements from forward to backward.
 void prepare_workspace(const OperatorShape& shape, Keep& keep, trainer::Operands& o,
                        Placement& place) {
-  const auto bytes =
-      static_cast<std::size_t>(keep.backend->workspace(*shape.graph, shape.op(), o.batch).value());
+  const auto bytes = static_cast<std::size_t>(
+      keep.backend->workspace(*shape.graph, shape.op(), o.batch, shape.dtype).value());
   if (bytes == 0) return;
   keep.workspace.resize((bytes + 3) / 4);
   o.workspace = {.data = keep.workspace.data(),

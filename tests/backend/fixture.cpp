@@ -133,7 +133,7 @@ Storage& Fixture::add(std::int64_t elements) {
 
 std::unique_ptr<Kernel> Fixture::make(const Backend& backend, Direction direction) {
   const auto bytes =
-      static_cast<std::size_t>(backend.workspace(graph_, op(), operands.batch).value());
+      static_cast<std::size_t>(backend.workspace(graph_, op(), operands.batch, DType::f32).value());
   if (bytes > workspace_.size()) {
     workspace_.resize((bytes + 3) / 4 * 4);
     operands.workspace = {.data = workspace_.data(),

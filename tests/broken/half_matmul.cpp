@@ -40,7 +40,15 @@ class HalfMatmul final : public Kernel {
 class HalfBackend final : public Backend {
  public:
   [[nodiscard]] std::string name() const override { return "lying"; }
-  [[nodiscard]] Bytes workspace(const Graph&, const Op&, std::int64_t) const override { return {}; }
+  [[nodiscard]] Bytes workspace(const Graph&, const Op&, std::int64_t, DType) const override {
+    return {};
+  }
+  [[nodiscard]] std::unique_ptr<Kernel> make_accumulate(const View&, const View&) const override {
+    return nullptr;
+  }
+  [[nodiscard]] std::unique_ptr<Kernel> make_convert(const View&, const View&) const override {
+    return nullptr;
+  }
   [[nodiscard]] std::unique_ptr<Kernel> make(const Graph&, const Op& op, Direction,
                                              const Operands& operands) const override {
     return std::make_unique<HalfMatmul>(std::get<Linear>(op.attributes), operands);

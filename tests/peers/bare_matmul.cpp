@@ -2,7 +2,8 @@
 //
 //   bare_matmul M N K [SECONDS]     prints the median GFLOP/s of C[MxN] = A[MxK] B[NxK]^T + bias
 //
-// Rotates through operand sets larger than the caches, as a training step does. One thread.
+// The primitive and the layouts of a linear layer's forward; A stays in place, as what the layer
+// before just wrote, B, bias and C rotate through 32 MiB (32 sets at most). One thread.
 
 #include <omp.h>
 
@@ -26,24 +27,24 @@ int main(int argc, char** argv) {
   dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   dnnl::stream stream(engine);
   const memory::desc src({m, k}, memory::data_type::f32, memory::format_tag::ab);
-  const memory::desc weights({n, k}, memory::data_type::f32, memory::format_tag::ab);
-  const memory::desc bias({n}, memory::data_type::f32, memory::format_tag::a);
+  const memory::desc weights({k, n}, memory::data_type::f32, memory::format_tag::ba);
+  const memory::desc bias({1, n}, memory::data_type::f32, memory::format_tag::ab);
   const memory::desc dst({m, n}, memory::data_type::f32, memory::format_tag::ab);
-  const dnnl::inner_product_forward::desc desc(dnnl::prop_kind::forward_training, src, weights,
-                                               bias, dst);
-  const dnnl::inner_product_forward product(
-      dnnl::inner_product_forward::primitive_desc(desc, engine));
+  const dnnl::matmul::desc desc(src, weights, bias, dst);
+  const dnnl::matmul product(dnnl::matmul::primitive_desc(desc, engine));
 
-  const double set_bytes = 4.0 * static_cast<double>(m * k + n * k + n + m * n);
-  const std::size_t sets = static_cast<std::size_t>(std::clamp(96e6 / set_bytes, 1.0, 4096.0));
+  const double set_bytes = 4.0 * static_cast<double>(n * k + n + m * n);
+  const auto sets =
+      static_cast<std::size_t>(std::clamp(32.0 * (1 << 20) / set_bytes + 1, 1.0, 32.0));
   std::vector<std::vector<float>> buffers;
   std::vector<std::unordered_map<int, memory>> arguments;
+  const auto make = [&](const memory::desc& d) {
+    buffers.emplace_back(d.get_size() / sizeof(float), 0.25F);
+    return memory(d, engine, buffers.back().data());
+  };
+  const memory a = make(src);
   for (std::size_t i = 0; i < sets; ++i) {
-    const auto make = [&](const memory::desc& d) {
-      buffers.emplace_back(d.get_size() / sizeof(float), 0.25F);
-      return memory(d, engine, buffers.back().data());
-    };
-    arguments.push_back({{DNNL_ARG_SRC, make(src)},
+    arguments.push_back({{DNNL_ARG_SRC, a},
                          {DNNL_ARG_WEIGHTS, make(weights)},
                          {DNNL_ARG_BIAS, make(bias)},
                          {DNNL_ARG_DST, make(dst)}});

@@ -33,23 +33,47 @@ class Kernel {
   [[nodiscard]] virtual Bytes scratch() const { return Bytes(0); }
 };
 
+enum class Mode { train, evaluate };
+
+// Where training is: what dropout hashes. Sample i of this batch is sample first_sample + i of the
+// global batch of this step, so a mask does not depend on how many ranks there are.
+struct StepState {
+  std::uint64_t seed = 1;
+  std::int64_t step = 0, first_sample = 0;
+};
+
 // Operands of one operator for a batch: input(s) x, parameters w in Op order, output y, and the
 // gradients of each. A loss has y = [batch] per-sample losses (a sum crosses ranks, never a mean).
 //
 // What a direction reads and writes (the rest may be null; a null or short one that is needed is
-// an Error of make()):
+// an Error of make()). Activations, their gradients and w have the run's data type; dw, state, the
+// losses and parameters of norms are f32.
 //   linear, convolution  forward x w -> y;  backward_data dy w -> dx;  backward_weights x dy -> dw
-//   pool                 forward x -> y workspace;  backward_data dy workspace -> dx
+//   pool                 forward x -> y workspace;  backward_data x dy workspace -> dx
+//   batch_norm, layer_norm  forward x w -> y workspace state;  backward_data x dy w workspace ->
+//                        dx dw (dx may be null: then dw only)
 //   relu                 forward x -> y (may be x);  backward_data y dy -> dx (may be dy)
+//   gelu                 forward x -> y;  backward_data x dy -> dx (may be dy)
+//   add                  forward x x2 -> y (may be x or x2); no backward: both get dy
+//   embedding            forward tokens w -> y;  backward_weights tokens dy -> dw
+//   attention            forward x -> y workspace;  backward_data x dy workspace -> dx
+//   dropout              forward x step -> y (may be x);  backward_data dy step -> dx (may be dy)
 //   reshape              no kernel in any direction: give y the memory of x, dx that of dy
 //   softmax_cross_entropy  forward x labels -> y;  backward_data x labels -> dx
+// In Mode::evaluate only forward is made: batch_norm reads state instead of the batch's moments,
+// dropout keeps everything.
 struct Operands {
   std::int64_t batch = 1;
+  Mode mode = Mode::train;
   View x, y, dx, dy;
+  View x2;                               // the second input of add
   std::vector<View> w, dw;               // dw is overwritten, not accumulated
-  const std::int32_t* labels = nullptr;  // loss only: [batch]
-  float loss_scale = 1.0F;               // loss only: dx = (softmax - onehot) * loss_scale
-  // Largest-pool index memory or the like, kept from forward to backward; sized by workspace().
+  std::vector<View> state;               // as Op::state
+  const std::int32_t* tokens = nullptr;  // embedding only: [batch, positions]
+  const std::int32_t* labels = nullptr;  // loss only: [batch] or [batch, positions]
+  float loss_scale = 1.0F;               // loss only: dx is multiplied by it
+  const StepState* step = nullptr;       // dropout only: read at every execution
+  // What an operator keeps from forward to backward: sized by workspace(), f32 elements.
   View workspace;
 };
 
@@ -57,16 +81,23 @@ class Backend {
  public:
   virtual ~Backend() = default;
   [[nodiscard]] virtual std::string name() const = 0;  // "cpu: oneDNN 2.6.3"
-  [[nodiscard]] virtual Bytes workspace(const Graph&, const Op&, std::int64_t batch) const = 0;
+  [[nodiscard]] virtual Bytes workspace(const Graph&, const Op&, std::int64_t batch,
+                                        DType dtype) const = 0;
 
   // Error when the backend cannot run the operator: names it and what is possible. A direction
-  // that does nothing (reshape, backward_weights of relu) gives nullptr.
+  // that computes() denies gives nullptr.
   [[nodiscard]] virtual std::unique_ptr<Kernel> make(const Graph& graph, const Op& op,
                                                      Direction direction,
                                                      const Operands& operands) const = 0;
+  // sum += term; both of one type and size. For tensors that several operators read.
+  [[nodiscard]] virtual std::unique_ptr<Kernel> make_accumulate(const View& sum,
+                                                                const View& term) const = 0;
+  // to = from, rounded to nearest even when it becomes bf16.
+  [[nodiscard]] virtual std::unique_ptr<Kernel> make_convert(const View& from,
+                                                             const View& to) const = 0;
 };
 
-// The CPU backend on oneDNN: f32, and bf16 for linear layers. `threads` is the OpenMP team of the
+// The CPU backend on oneDNN. `threads` is the OpenMP team of the
 // thread that executes.
 [[nodiscard]] std::unique_ptr<Backend> make_cpu_backend(int threads);
 

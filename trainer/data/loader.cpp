@@ -35,9 +35,12 @@ class Assembler {
       gather_u8(into.x, data_.rows.data(), data_.row_bytes, samples.data(), std::ssize(samples),
                 data_.scale, data_.shift);
     }
+    std::int64_t first = 0;  // samples of the ranks before this one
+    for (int before = 0; before < rank_; ++before) first += sampler_.local_batch(step, before);
     return {.step = step,
             .count = std::ssize(samples),
             .global_count = sampler_.global_batch(step),
+            .first_sample = first,
             .slot = slot};
   }
 

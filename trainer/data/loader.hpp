@@ -14,17 +14,19 @@
 
 namespace plimsoll::trainer {
 
-// Where a batch goes: rows as floats (scaled as the data set says) and labels; room for the largest
-// local batch.
+// Where a batch goes: rows as floats (scaled as the data set says) or as tokens, and labels; room
+// for the largest local batch.
 struct InputSlot {
-  float* x = nullptr;
-  std::int32_t* labels = nullptr;
+  float* x = nullptr;              // [batch, sample], or null when the samples are tokens
+  std::int32_t* tokens = nullptr;  // [batch, positions], or null
+  std::int32_t* labels = nullptr;  // [batch], or [batch, positions]
 };
 
 struct Batch {
   std::int64_t step = 0;
   std::int64_t count = 0;         // samples of this rank, may be 0
   std::int64_t global_count = 0;  // of all ranks
+  std::int64_t first_sample = 0;  // place of this rank's first one in the global batch
   int slot = 0;
 };
 

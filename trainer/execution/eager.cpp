@@ -46,8 +46,11 @@ class EagerExecutor final : public Executor {
   [[nodiscard]] std::vector<InputSlot> slots() const override { return slots_; }
   [[nodiscard]] std::span<float> weights() override { return weights_.as<float>(); }
   [[nodiscard]] std::span<float> gradients() override { return gradients_.as<float>(); }
-  [[nodiscard]] double forward(int slot, std::int64_t batch) override;
-  void backward(int slot, std::int64_t batch, BackwardListener& listener) override;
+  [[nodiscard]] double forward(int slot, std::int64_t batch, const StepState& step,
+                               Mode mode) override;
+  [[nodiscard]] std::span<float> state() override { return {}; }
+  void weights_changed() override {}
+  void backward(int slot, std::int64_t batch, BackwardListener& listener, bool accumulate) override;
   [[nodiscard]] std::int64_t correct(int slot, std::int64_t batch) const override;
   [[nodiscard]] Flop flop(std::int64_t batch) const override;
   [[nodiscard]] std::map<std::string, std::string> implementations() const override;
@@ -102,7 +105,9 @@ EagerExecutor::EagerExecutor(const Graph& graph, const Backend& backend, const F
                              const ExecutorOptions& options)
     : graph_(graph), layout_(layout) {
   check_graph();
-  largest_ = *std::max_element(options.batches.begin(), options.batches.end());
+  for (const auto* sizes : {&options.batches, &options.evaluation_batches}) {
+    for (const std::int64_t size : *sizes) largest_ = std::max(largest_, size);
+  }
   weights_ = sys::Buffer(float_bytes(layout.total), "weights", sys::Page::huge);
   gradients_ = sys::Buffer(float_bytes(layout.total), "gradients", sys::Page::huge);
   std::fill(gradients().begin(), gradients().end(), 0.0F);
@@ -113,7 +118,10 @@ EagerExecutor::EagerExecutor(const Graph& graph, const Backend& backend, const F
     parameter += op.parameters.size();
   }
   place_tensors(backend);
-  for (const std::int64_t batch : options.batches) {
+  std::vector<std::int64_t> batches = options.batches;
+  batches.insert(batches.end(), options.evaluation_batches.begin(),
+                 options.evaluation_batches.end());
+  for (const std::int64_t batch : batches) {
     if (batch > 0 && !sets_.contains(batch)) make_kernels(backend, batch);
   }
 }
@@ -156,9 +164,9 @@ void EagerExecutor::place_tensors(const Backend& backend) {
   std::vector<std::int64_t> workspace_bytes(graph_.ops.size());
   for (std::size_t i = 0; i < graph_.ops.size(); ++i) {
     workspace_bytes[i] =
-        largest_ == 0
-            ? 0
-            : static_cast<std::int64_t>(backend.workspace(graph_, graph_.ops[i], largest_).value());
+        largest_ == 0 ? 0
+                      : static_cast<std::int64_t>(
+                            backend.workspace(graph_, graph_.ops[i], largest_, DType::f32).value());
     workspace_at[i] = workspaces.reserve(workspace_bytes[i]);
   }
   const std::int64_t row_bytes = 4 * sample_elements(graph_.input);
@@ -188,6 +196,7 @@ void EagerExecutor::place_tensors(const Backend& backend) {
   }
   for (std::size_t s = 0; s < slots_.size(); ++s) {
     slots_[s] = {.x = reinterpret_cast<float*>(input_.data() + slot_at[s][0]),
+                 .tokens = nullptr,
                  .labels = reinterpret_cast<std::int32_t*>(input_.data() + slot_at[s][1])};
   }
 }
@@ -252,7 +261,7 @@ void EagerExecutor::make_kernels(const Backend& backend, std::int64_t batch) {
       Step step = make_step(backend, i, Direction::backward_weights, batch, set);
       if (!step.by_slot.empty()) steps.weights.push_back(std::move(step));
     }
-    if (needs_input_gradient(graph_, op_at(i))) {
+    if (computes(graph_, op_at(i), Direction::backward_data)) {
       Step step = make_step(backend, i, Direction::backward_data, batch, set);
       if (!step.by_slot.empty()) steps.data.push_back(std::move(step));
     }
@@ -268,14 +277,16 @@ KernelSet& EagerExecutor::kernels(std::int64_t batch) {
 }
 
 // --- Running -------------------------------------------------------------------------------------
-double EagerExecutor::forward(int slot, std::int64_t batch) {
+double EagerExecutor::forward(int slot, std::int64_t batch, const StepState&, Mode) {
   if (batch == 0) return 0.0;
   for (Step& step : kernels(batch).forward) step.execute(slot);
   const float* losses = value_[at(graph_.ops.back().output)];
   return std::accumulate(losses, losses + batch, 0.0);
 }
 
-void EagerExecutor::backward(int slot, std::int64_t batch, BackwardListener& listener) {
+void EagerExecutor::backward(int slot, std::int64_t batch, BackwardListener& listener,
+                             bool accumulate) {
+  expects(!accumulate, "eager execution does not accumulate yet");
   if (batch == 0) {
     std::fill(gradients().begin() + layout_.reserved.end, gradients().end(), 0.0F);
     for (int i = static_cast<int>(graph_.ops.size()) - 1; i >= 0; --i) {

@@ -35,10 +35,18 @@ class Executor {
   [[nodiscard]] virtual std::span<float> weights() = 0;    // as FlatLayout says
   [[nodiscard]] virtual std::span<float> gradients() = 0;  // likewise; sums over the batch
 
+  // Running means and the like, f32, by Op::state in graph order; empty when there is none.
+  [[nodiscard]] virtual std::span<float> state() = 0;
+
+  // Tells that weights() were changed: whatever was derived from them (bf16 copies) is renewed.
+  virtual void weights_changed() = 0;
   // Runs the batch of a slot up to the losses and returns their sum; 0 for an empty batch.
-  [[nodiscard]] virtual double forward(int slot, std::int64_t batch) = 0;
-  // Afterwards the gradients hold the sums over this batch: zeros for an empty one.
-  virtual void backward(int slot, std::int64_t batch, BackwardListener& listener) = 0;
+  [[nodiscard]] virtual double forward(int slot, std::int64_t batch, const StepState& step,
+                                       Mode mode) = 0;
+  // Of the batch that went forward last, in Mode::train. Afterwards the gradients hold the sums
+  // over this batch (zeros for an empty one), or, with `accumulate`, those added to what was there.
+  virtual void backward(int slot, std::int64_t batch, BackwardListener& listener,
+                        bool accumulate) = 0;
   // Of the batch that went forward last: rows whose largest output is at their label.
   [[nodiscard]] virtual std::int64_t correct(int slot, std::int64_t batch) const = 0;
 
@@ -50,8 +58,11 @@ class Executor {
 };
 
 struct ExecutorOptions {
-  std::vector<std::int64_t> batches;  // local sizes that will come; zeros are ignored
+  // Local sizes that will come, of training and of evaluation; zeros are ignored.
+  std::vector<std::int64_t> batches, evaluation_batches;
   int slots = 1;
+  DType dtype = DType::f32;  // of activations and of the weights that kernels read
+  int threads = 1;
 };
 
 // Operator by operator, each waited for. Kernels are made here, one set per batch size.

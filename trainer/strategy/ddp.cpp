@@ -59,10 +59,12 @@ StepResult Ddp::step(const Batch& batch, bool ask_to_stop) {
   hidden_ = Seconds(0);
 
   const Seconds begin = sys::now();
-  const double loss_sum = executor.forward(batch.slot, batch.count);
+  const double loss_sum = executor.forward(
+      batch.slot, batch.count,
+      {.seed = parts_.seed, .step = batch.step, .first_sample = batch.first_sample}, Mode::train);
   write_notes(loss_sum, ask_to_stop);
   const Seconds forward_end = sys::now();
-  executor.backward(batch.slot, batch.count, *this);
+  executor.backward(batch.slot, batch.count, *this, false);
   const Seconds backward_end = sys::now();
   if (ranks() > 1) wait_for_all();
   const Seconds communication_end = sys::now();

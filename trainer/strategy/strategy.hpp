@@ -49,6 +49,7 @@ struct StrategyParts {
   Sgd& optimizer;
   const FlatLayout& layout;
   bool overlap = true;
+  std::uint64_t seed = 1;
 };
 
 struct StrategyEntry {

@@ -32,7 +32,7 @@ TEST_CASE("on a machine of one rate every operator takes its work over the rate"
     const Operators operators(m, w.graph, DType::f32, {});
     for (const Op& op : w.graph.ops) {
       for (const Direction d : kDirections) {
-        if (!executes(w.graph, op, d)) {
+        if (!computes(w.graph, op, d)) {
           CHECK(operators.time(op, d, 256).time == Seconds(0));
           continue;
         }
@@ -55,7 +55,7 @@ TEST_CASE("a bigger batch never takes less time and huge ones stay finite") {
   const Operators operators(m, w.graph, DType::f32, {});
   for (const Op& op : w.graph.ops) {
     for (const Direction d : kDirections) {
-      if (!executes(w.graph, op, d)) continue;
+      if (!computes(w.graph, op, d)) continue;
       Seconds last;
       for (std::int64_t batch = 1; batch > 0 && batch < (std::int64_t{1} << 60); batch *= 3) {
         const OperatorTime t = operators.time(op, d, batch);

@@ -45,9 +45,17 @@ class LyingBackend final : public Backend {
  public:
   LyingBackend(std::unique_ptr<Backend> honest, Lie lie) : honest_(std::move(honest)), lie_(lie) {}
   [[nodiscard]] std::string name() const override { return "lying backend"; }
-  [[nodiscard]] Bytes workspace(const Graph& graph, const Op& op,
-                                std::int64_t batch) const override {
-    return honest_->workspace(graph, op, batch);
+  [[nodiscard]] Bytes workspace(const Graph& graph, const Op& op, std::int64_t batch,
+                                DType dtype) const override {
+    return honest_->workspace(graph, op, batch, dtype);
+  }
+  [[nodiscard]] std::unique_ptr<Kernel> make_accumulate(const View& sum,
+                                                        const View& term) const override {
+    return honest_->make_accumulate(sum, term);
+  }
+  [[nodiscard]] std::unique_ptr<Kernel> make_convert(const View& from,
+                                                     const View& to) const override {
+    return honest_->make_convert(from, to);
   }
   [[nodiscard]] std::unique_ptr<Kernel> make(const Graph& graph, const Op& op, Direction direction,
                                              const Operands& operands) const override {

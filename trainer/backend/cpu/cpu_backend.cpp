@@ -32,8 +32,8 @@ class CpuBackend final : public Backend {
            "." + std::to_string(version->patch);
   }
 
-  [[nodiscard]] Bytes workspace(const Graph& graph, const Op& op,
-                                std::int64_t batch) const override {
+  [[nodiscard]] Bytes workspace(const Graph& graph, const Op& op, std::int64_t batch,
+                                DType) const override {
     const auto* const pool = std::get_if<Pool>(&op.attributes);
     return pool != nullptr ? pool_workspace(device_, graph, op, *pool, batch) : Bytes(0);
   }
@@ -54,7 +54,19 @@ class CpuBackend final : public Backend {
     }
   }
 
+  [[nodiscard]] KernelPtr make_accumulate(const View&, const View&) const override {
+    throw Error("the CPU backend cannot add gradients yet", kWhere, "use a graph without branches");
+  }
+  [[nodiscard]] KernelPtr make_convert(const View&, const View&) const override {
+    throw Error("the CPU backend cannot convert yet", kWhere, "use --dtype f32");
+  }
+
  private:
+  template <class Attributes>
+  static KernelPtr make_one(const Request& r, const Attributes&) {
+    throw Error("the CPU backend has no " + kind_of(r.op) + " yet", "operator " + r.op.name,
+                "use other operators");
+  }
   [[nodiscard]] int threads_for(const Graph& graph, const Op& op, Direction direction,
                                 const Operands& operands) const {
     const Cost cost = cost_of(graph, op, direction, operands.batch, DType::f32);
