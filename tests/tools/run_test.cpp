@@ -6,6 +6,7 @@
 #include <csignal>
 #include <thread>
 
+#include "core/system/affinity.hpp"
 #include "core/system/clock.hpp"
 #include "core/system/signals.hpp"
 #include "tests/catch.hpp"
@@ -14,6 +15,17 @@
 using namespace plimsoll;
 using namespace plimsoll::test;
 using Catch::Matchers::Contains;
+
+namespace {
+
+std::string source_of(const Report& report, const std::string& metric) {
+  for (const Metric& m : report.metrics) {
+    if (m.name == metric) return m.source;
+  }
+  return "no " + metric;
+}
+
+}  // namespace
 
 TEST_CASE("run leaves valid reports, and its predictions are older than its runs") {
   const tools::ScratchDirectory scratch;
@@ -41,7 +53,17 @@ TEST_CASE("run leaves valid reports, and its predictions are older than its runs
     CHECK(linked->sha256 == reports::reference_to(prediction_path).sha256);
     CHECK(prediction.created < run.created);
   }
+  // Probes and trainer take the reference loops alike, whatever the plan occupies.
+  const Report probed = reports::read_report(scratch.path() + "/machine.json");
+  const Report ran = reports::read_report(scratch.path() + "/runs/mlp-b64-w1-1.json");
+  for (const char* loop : {"reference.compute_f32.time", "reference.memory.time"}) {
+    CAPTURE(loop);
+    CHECK(source_of(probed, loop) == source_of(ran, loop));
+    CHECK_THAT(source_of(ran, loop),
+               Contains("CPUs " + sys::format_cpulist(sys::affinity()) + " at once"));
+  }
   const Report validation = reports::read_report(scratch.path() + "/validation.json");
+  CHECK(validation.findings.empty());
   CHECK(std::get<Validation>(validation.subject).rows.size() == 2);
 }
 

@@ -111,6 +111,17 @@ TEST_CASE("one usable CPU is one worker; its own id is reported") {
   CHECK(std::get<Run>(run.report->subject).ranks[0].cpus == std::to_string(cpu));
 }
 
+TEST_CASE("reference loops take every usable CPU, also when the plan takes one") {
+  const auto says = [](const ProgramRun& run, const std::string& cpus) {
+    REQUIRE(run.report.has_value());
+    return has(metric_of(*run.report, "reference.memory.time").source, "CPUs " + cpus + " at once");
+  };
+  const int cpu = sys::affinity().ids().back();
+  CHECK(says(run_trainer(small_job()), sys::format_cpulist(sys::affinity())));
+  CHECK(
+      says(run_trainer(small_job(), {"taskset", "-c", std::to_string(cpu)}), std::to_string(cpu)));
+}
+
 TEST_CASE("variables of OpenMP do not change the plan, and are told of") {
   const ProgramRun run =
       run_trainer(small_job(), {}, {{"OMP_NUM_THREADS", "8"}, {"OMP_PROC_BIND", "close"}});

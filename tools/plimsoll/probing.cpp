@@ -149,9 +149,20 @@ std::vector<std::string> missing_in(const Report& machine) {
   return missing;
 }
 
-void join_samples(Metric& into, const Metric& more) {
+// Only times of the same work on the same CPUs belong together.
+void join_samples(Metric& into, const Metric& more, std::vector<Finding>& findings) {
+  if (more.samples.empty()) return;
+  if (into.samples.empty()) into.source = more.source;
+  if (into.source != more.source) {
+    findings.push_back({.id = "probe.reference",
+                        .severity = Severity::warning,
+                        .message = more.name + " was taken as '" + more.source +
+                                   "' by one probe and as '" + into.source + "' by others",
+                        .effect = "its samples are left out: drift is told by the others alone",
+                        .fix = "keep CPUs and memory of this process the same while probes run"});
+    return;
+  }
   into.samples.insert(into.samples.end(), more.samples.begin(), more.samples.end());
-  if (into.samples.empty()) return;
   into.value = median(into.samples);
   if (into.samples.size() > 1) into.interval = median_interval(into.samples);
   into.summary = summary_fields(summarize(into.samples));
@@ -201,7 +212,7 @@ void merge_probe(Report& machine, const Report& probe) {
       return other.name == metric.name && other.params == metric.params;
     });
     if (metric.name.starts_with("reference.") && same != machine.metrics.end()) {
-      join_samples(*same, metric);
+      join_samples(*same, metric, machine.findings);
     } else {
       machine.metrics.push_back(metric);
     }

@@ -182,7 +182,8 @@ void run(Options options, Context& context) {
     line.clear();
     std::fputs(reports::terminal(machine).c_str(), stdout);
     std::fputs(reports::terminal(verdict).c_str(), stdout);
-    context.exit_code = verdict.findings.empty() ? exit_code_of(machine) : ExitCode::partial;
+    context.exit_code = exit_code_of_validation(verdict);
+    if (context.exit_code == ExitCode::good) context.exit_code = exit_code_of(machine);
   }
   std::fputs("4/4 report\n", stderr);
   write_page(directory, collect(directory));

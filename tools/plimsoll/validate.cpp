@@ -57,13 +57,9 @@ void run(Options options, Context& context) {
       options.files.empty() ? suite(options, context) : validate_files(options.files, context.argv);
   if (!options.json.empty()) reports::write_text(reports::to_json(report), options.json);
   if (options.json != "-") std::fputs(reports::terminal(report).c_str(), stdout);
-  const auto& validation = std::get<Validation>(report.subject);
-  if (validation.partial) {
-    context.exit_code = ExitCode::interrupted;
-  } else if (!report.findings.empty()) {
-    context.exit_code = ExitCode::partial;
-  } else if (options.tolerance_percent >= 0 &&
-             median_error(report) * 100 > options.tolerance_percent) {
+  context.exit_code = exit_code_of_validation(report);
+  if (context.exit_code == ExitCode::good && options.tolerance_percent >= 0 &&
+      median_error(report) * 100 > options.tolerance_percent) {
     std::fprintf(stderr, "plimsoll: the median error is above %g %%\n", options.tolerance_percent);
     context.exit_code = ExitCode::verdict_bad;
   }

@@ -118,6 +118,24 @@ Finding failed_cell(const Cell& cell) {
           .fix = "run plimsoll train with the same flags to see the message"};
 }
 
+// One for all cells: they have the machine report in common.
+std::optional<Finding> uncorrected(const std::vector<StoredReport>& runs,
+                                   const ReferenceTimes& when_probed) {
+  const auto count = std::count_if(runs.begin(), runs.end(), [&](const StoredReport& run) {
+    return drift_unknown(reference_times(run.report), when_probed);
+  });
+  if (count == 0) return std::nullopt;
+  return Finding{.id = "validation.drift_unknown",
+                 .severity = Severity::warning,
+                 .message = std::to_string(count) + " of " + std::to_string(runs.size()) +
+                            " runs have no reference loop like those of the machine report: same "
+                            "work, same CPUs",
+                 .effect = "their errors are not corrected for drift: both figures are the raw one",
+                 .fix =
+                     "give the machine report too, and probe and train on the same CPUs with "
+                     "the same version"};
+}
+
 std::string quality_of(const std::vector<Cell>& cells) {
   for (const Cell& cell : cells) {
     for (const StoredReport& run : cell.runs) {
@@ -164,7 +182,9 @@ Report validate_suite(const ValidationRequest& request, const Progress& progress
                             "prediction was written before the first run started",
                         .partial = !whole};
   std::vector<Finding> findings;
+  std::vector<StoredReport> all_runs;
   for (const Cell& cell : cells) {
+    all_runs.insert(all_runs.end(), cell.runs.begin(), cell.runs.end());
     if (!cell.failure.empty()) findings.push_back(failed_cell(cell));
     if (cell.runs.empty()) continue;
     std::vector<Judged> runs;
@@ -173,6 +193,7 @@ Report validate_suite(const ValidationRequest& request, const Progress& progress
     row.attempts = cell.attempts;
     validation.rows.push_back(std::move(row));
   }
+  if (const auto finding = uncorrected(all_runs, when_probed)) findings.push_back(*finding);
   std::vector<Metric> metrics = validation_metrics(validation, "analytic");
   Report report = envelope(std::move(validation), request.argv, request.seed);
   report.metrics = std::move(metrics);
@@ -227,7 +248,15 @@ Report validate_files(const std::vector<std::string>& paths, const std::vector<s
   std::vector<Metric> metrics = validation_metrics(validation, "analytic");
   Report report = envelope(std::move(validation), argv);
   report.metrics = std::move(metrics);
+  if (const auto finding = uncorrected(runs, when_probed)) report.findings.push_back(*finding);
   return report;
+}
+
+ExitCode exit_code_of_validation(const Report& report) {
+  if (std::get<Validation>(report.subject).partial) return ExitCode::interrupted;
+  const bool failed = std::any_of(report.findings.begin(), report.findings.end(),
+                                  [](const Finding& f) { return f.severity == Severity::error; });
+  return failed ? ExitCode::partial : ExitCode::good;
 }
 
 }  // namespace plimsoll::tools

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/error.hpp"
 #include "core/record.hpp"
 #include "core/units.hpp"
 
@@ -39,6 +40,10 @@ struct ValidationRequest {
 // finding and the others go on; an interrupt leaves what is done, marked partial.
 using Progress = std::function<void(const std::string& what, double share_done)>;
 [[nodiscard]] Report validate_suite(const ValidationRequest& request, const Progress& progress);
+
+// What a validation report deserves: partial when a cell is missing, interrupted when it is
+// partial.
+[[nodiscard]] ExitCode exit_code_of_validation(const Report& report);
 
 // Judges predictions and runs that exist as files, matched by plan.
 [[nodiscard]] Report validate_files(const std::vector<std::string>& paths,
