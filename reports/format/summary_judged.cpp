@@ -116,12 +116,10 @@ Section verdict_section(const Report& report, const Validation& v) {
   for (const Metric& m : report.metrics) {
     if (!m.value || m.unit != "1" || !m.name.starts_with("validation.")) continue;
     const std::string name = m.name.substr(std::string_view("validation.").size());
-    const auto tier = m.params.find("tier");
-    const auto* tier_name =
-        tier == m.params.end() ? nullptr : std::get_if<std::string>(&tier->second);
+    const std::string tier = tier_words(m.params);
     section.lines.push_back(fmt::format("{:<14} {:>8}{}", name,
                                         human_percent(*m.value, name == "bias"),
-                                        tier_name == nullptr ? "" : "  " + *tier_name));
+                                        tier.empty() ? "" : "  " + tier));
   }
   const auto inside =
       std::count_if(v.rows.begin(), v.rows.end(), [](const ValidationCell& c) { return c.inside; });
@@ -164,6 +162,15 @@ Section blame_section(const Validation& v) {
 }
 
 }  // namespace
+
+std::string tier_words(const Params& params) {
+  const auto tier = params.find("tier");
+  const auto* name = tier == params.end() ? nullptr : std::get_if<std::string>(&tier->second);
+  if (name == nullptr) return "";
+  const auto corrected = params.find("corrected");
+  const auto* flag = corrected == params.end() ? nullptr : std::get_if<bool>(&corrected->second);
+  return flag != nullptr && *flag ? *name + ", drift-corrected" : *name;
+}
 
 std::vector<Section> prediction_sections(const Prediction& p) {
   std::vector<Section> sections = {step_section(p)};

@@ -62,7 +62,7 @@ std::vector<std::pair<std::string, Metrics>> grouped(const Metrics& metrics, Key
   return groups;
 }
 
-void add_rows(const std::string& name, const Metrics& metrics, Table& table) {
+void add_rows(const std::string& name, const Metrics& metrics, TextTable& table) {
   if (metrics.size() <= kMostRows) {
     for (const Metric* m : metrics) {
       table.rows.push_back({name, words_of(m->params, false), value_of(*m), note_of(*m)});
