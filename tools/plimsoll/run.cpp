@@ -10,7 +10,6 @@
 #include <ctime>
 #include <filesystem>
 #include <memory>
-#include <regex>
 #include <string>
 #include <vector>
 
@@ -73,21 +72,6 @@ void prepare(const std::string& directory, bool force) {
   fs::remove(trial, error);
 }
 
-std::vector<Plan> chosen_cells(const Options& options, int usable_cpus) {
-  std::vector<Plan> plans;
-  const std::regex wanted(options.cells.empty() ? ".*" : options.cells);
-  std::string known;
-  for (const Plan& plan : validation_suite(usable_cpus)) {
-    known += " " + cell_name(plan);
-    if (std::regex_match(cell_name(plan), wanted)) plans.push_back(plan);
-  }
-  if (plans.empty()) {
-    throw usage_error("no cell matches '" + options.cells + "'", "--cells",
-                      "use a regular expression over:" + known);
-  }
-  return plans;
-}
-
 void say_findings(const std::vector<Finding>& findings) {
   for (const Finding& finding : findings) {
     if (finding.severity == Severity::info) continue;
@@ -148,7 +132,7 @@ void run(Options options, Context& context) {
     throw usage_error("both --quick and --full were given", "plimsoll run", "give one");
   }
   const std::vector<Plan> plans =
-      chosen_cells(options, static_cast<int>(sys::read_topology().usable.count()));
+      chosen_cells(validation_suite(sys::read_topology().usable.count()), options.cells);
   const std::string directory =
       options.directory.empty() ? new_directory_name() : options.directory;
   ProbeRequest probes = probe_request(options, directory, context);
@@ -202,8 +186,7 @@ void add_run(CLI::App& root, Context& context) {
   command->add_option("--out", options->directory,
                       "folder for all reports [plimsoll-results/<time>]");
   command->add_flag("--force", options->force, "replace a run that the folder holds");
-  command->add_option("--cells", options->cells,
-                      "only cells whose name matches, e.g. 'lenet-.*-w2'");
+  command->add_option("--cells", options->cells, kCellsHelp);
   command->add_option("--blocks", options->blocks, "times each cell is trained [3, quick 2]")
       ->check(CLI::Range(1, 100));
   command->add_option("--seed", options->seed, "of training and of the order")

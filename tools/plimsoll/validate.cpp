@@ -21,6 +21,7 @@ namespace {
 struct Options {
   std::vector<std::string> files;
   ValidationRequest request;
+  std::string cells;  // regular expression over cell names
   std::string json;
   double tolerance_percent = -1;
   bool quick = false;
@@ -33,7 +34,8 @@ Report suite(Options& options, const Context& context) {
                       "give --machine machine.json (see plimsoll probe), or prediction and run "
                       "reports");
   }
-  request.plans = validation_suite(static_cast<int>(sys::read_topology().usable.count()));
+  request.plans =
+      chosen_cells(validation_suite(sys::read_topology().usable.count()), options.cells);
   request.argv = context.argv;
   if (options.quick) {
     request.blocks = 2;
@@ -53,6 +55,10 @@ double median_error(const Report& report) {
 }
 
 void run(Options options, Context& context) {
+  if (!options.files.empty() && !options.cells.empty()) {
+    throw usage_error("--cells chooses from the suite, and files were given", "--cells",
+                      "give files of the wanted cells only, or --machine and no files");
+  }
   const Report report =
       options.files.empty() ? suite(options, context) : validate_files(options.files, context.argv);
   if (!options.json.empty()) reports::write_text(reports::to_json(report), options.json);
@@ -76,6 +82,7 @@ void add_validate(CLI::App& root, Context& context) {
                       "machine report: predict and train the suite");
   command->add_option("--out", options->request.directory, "folder for all reports")
       ->capture_default_str();
+  command->add_option("--cells", options->cells, kCellsHelp);
   command->add_option("--blocks", options->request.blocks, "times each cell is trained")
       ->check(CLI::Range(1, 100))
       ->capture_default_str();
@@ -89,6 +96,7 @@ void add_validate(CLI::App& root, Context& context) {
   command->footer(
       "examples:\n"
       "  plimsoll validate --machine machine.json --out validation --tolerance 15\n"
+      "  plimsoll validate --machine machine.json --cells 'lenet-.*' --quick\n"
       "  plimsoll validate prediction.json run.json");
   command->callback([options, &context] { run(*options, context); });
 }

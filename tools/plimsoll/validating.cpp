@@ -147,27 +147,6 @@ std::string quality_of(const std::vector<Cell>& cells) {
 
 }  // namespace
 
-std::vector<Plan> validation_suite(int usable_cpus) {
-  std::vector<Plan> plans;
-  for (const char* workload : {"mlp", "lenet"}) {
-    for (const std::int64_t batch : {64, 256, 1024}) {
-      for (const int workers : {1, 2}) {
-        if (workers > usable_cpus) continue;
-        Plan plan;
-        plan.workload = workload;
-        plan.batch = batch;
-        plan.workers = workers;
-        plans.push_back(plan);
-      }
-    }
-  }
-  return plans;
-}
-
-std::string cell_name(const Plan& plan) {
-  return plan.workload + "-b" + std::to_string(plan.batch) + "-w" + std::to_string(plan.workers);
-}
-
 Report validate_suite(const ValidationRequest& request, const Progress& progress) {
   const StoredReport machine = read_stored(request.machine_path);
   const ReferenceTimes when_probed = reference_times(machine.report);

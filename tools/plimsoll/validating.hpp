@@ -14,6 +14,7 @@
 #include "core/error.hpp"
 #include "core/record.hpp"
 #include "core/units.hpp"
+#include "tools/plimsoll/cells.hpp"
 
 namespace plimsoll::tools {
 
@@ -28,13 +29,6 @@ struct ValidationRequest {
   std::string data_dir;
   std::vector<std::string> argv;
 };
-
-// mlp and lenet x batch {64, 256, 1024} x workers {1, 2}: a worker is one core. Workers beyond the
-// usable CPUs are left out.
-[[nodiscard]] std::vector<Plan> validation_suite(int usable_cpus);
-
-// "lenet-b256-w2": the file name of a plan's reports.
-[[nodiscard]] std::string cell_name(const Plan& plan);
 
 // Writes all files and returns the validation report; a cell whose training failed becomes a
 // finding and the others go on; an interrupt leaves what is done, marked partial.
