@@ -44,7 +44,8 @@ void run(const Options& options, Context& context) {
   sys::handle_interrupts();
   ProgressLine line;
   const Report machine =
-      run_probes(request, [&](const std::string& what, double done) { line.show(what, done); });
+      run_probes(request, sys::gather_facts(),
+                 [&](const std::string& what, double done) { line.show(what, done); });
   line.clear();
   if (!options.out.empty()) reports::write_report(machine, options.out);
   if (!options.json.empty()) reports::write_report(machine, options.json);

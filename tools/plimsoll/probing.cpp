@@ -11,7 +11,6 @@
 
 #include "core/statistics.hpp"
 #include "core/system/clock.hpp"
-#include "core/system/doctor.hpp"
 #include "core/system/process.hpp"
 #include "core/system/signals.hpp"
 #include "reports/report.hpp"
@@ -239,13 +238,13 @@ void merge_probe(Report& machine, const Report& probe) {
   }
 }
 
-Report run_probes(const ProbeRequest& request, const ProbeProgress& progress) {
+Report run_probes(const ProbeRequest& request, const sys::Facts& facts,
+                  const ProbeProgress& progress) {
   const Pace& pace = pace_of(request.level);
   const std::vector<std::string> probes = matching_probes(request);
   const Seconds begin = sys::now();
-  const sys::Facts facts = sys::gather_facts();
-  Report machine = envelope(MachineSubject{.level = request.level}, request.argv, request.seed);
-  machine.environment = facts.environment;
+  Report machine = envelope(MachineSubject{.level = request.level}, request.argv, request.seed,
+                            facts.environment);
   machine.findings = sys::diagnose(facts);
   for (std::size_t i = 0; i < probes.size(); ++i) {
     const std::string& id = probes[i];

@@ -150,11 +150,12 @@ void run(Options options, Context& context) {
   std::fprintf(stderr, "plimsoll run (%s): writing to %s\n", level_of(options).c_str(),
                directory.c_str());
   std::fputs("1/4 doctor\n", stderr);
-  say_findings(sys::diagnose(sys::gather_facts()));
+  const sys::Facts facts = sys::gather_facts();
+  say_findings(sys::diagnose(facts));
 
   std::fputs("2/4 probes: what this machine can do\n", stderr);
-  const Report machine =
-      run_probes(probes, [&](const std::string& what, double done) { line.show(what, done); });
+  const Report machine = run_probes(
+      probes, facts, [&](const std::string& what, double done) { line.show(what, done); });
   line.clear();
   reports::write_report(machine, validation.machine_path);
   const bool probed_whole = !std::get<MachineSubject>(machine.subject).partial;
