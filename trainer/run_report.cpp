@@ -251,7 +251,7 @@ Report run_report(const reports::Job& job, const Workload& workload, const Train
   report.created = reports::now_rfc3339();
   report.tool = sys::describe_tool();
   report.command = sys::describe_command(job.argv, job.seed);
-  report.environment = sys::describe_environment();
+  report.environment = sys::describe_environment(sys::fs_root(), backend_libraries());
   report.quality = quality_of(record, measured, surroundings);
   report.metrics = metrics_of(options, record, measured, surroundings);
   report.findings = findings_of(options, record, surroundings);

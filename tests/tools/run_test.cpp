@@ -62,6 +62,12 @@ TEST_CASE("run leaves valid reports, and its predictions are older than its runs
     CHECK_THAT(source_of(ran, loop),
                Contains("CPUs " + sys::format_cpulist(sys::affinity()) + " at once"));
   }
+  // Who links a library names its version; the machine report names those of all probes.
+  for (const Report* report : {&probed, &ran}) {
+    CHECK(report->environment.libraries.contains("onednn"));
+    CHECK(report->environment.libraries.contains("hwloc"));
+  }
+  CHECK(probed.environment.libraries.contains("google-benchmark"));
   const Report validation = reports::read_report(scratch.path() + "/validation.json");
   CHECK(validation.findings.empty());
   CHECK(std::get<Validation>(validation.subject).rows.size() == 2);

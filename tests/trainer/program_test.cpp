@@ -50,6 +50,7 @@ TEST_CASE("a run leaves a report that fits the schema, with every metric it prom
       CHECK(subject.ranks.size() == static_cast<std::size_t>(workers));
       CHECK(!subject.implementations.empty());
       CHECK(!subject.partial);
+      CHECK(subject.backend == "cpu: oneDNN " + report.environment.libraries.at("onednn"));
       if (workers == 2) CHECK(subject.ranks[0].cpus != subject.ranks[1].cpus);
     }
   }

@@ -216,6 +216,8 @@ void merge_probe(Report& machine, const Report& probe) {
       machine.metrics.push_back(metric);
     }
   }
+  machine.environment.libraries.insert(probe.environment.libraries.begin(),
+                                       probe.environment.libraries.end());
   machine.findings.insert(machine.findings.end(), probe.findings.begin(), probe.findings.end());
   auto& subject = std::get<MachineSubject>(machine.subject);
   const auto& part = std::get<MachineSubject>(probe.subject);

@@ -48,7 +48,8 @@ using ProbeProgress = std::function<void(const std::string& what, double share_d
 [[nodiscard]] std::string probe_plan(const ProbeRequest& request);
 
 // Appends the report of one probe to `machine`. Samples of the reference loops join those that are
-// there; the quality is that of the worst.
+// there; the quality is that of the worst,
+// the libraries are those of all.
 void merge_probe(Report& machine, const Report& probe);
 
 }  // namespace plimsoll::tools
