@@ -23,6 +23,7 @@
 #include "tools/plimsoll/probing.hpp"
 #include "tools/plimsoll/progress.hpp"
 #include "tools/plimsoll/subcommand.hpp"
+#include "tools/plimsoll/training.hpp"
 #include "tools/plimsoll/validating.hpp"
 
 namespace plimsoll::tools {
@@ -35,7 +36,8 @@ struct Options {
   std::string directory;  // empty: a new one named by the time
   std::string cells;      // regular expression over cell names
   std::string data_dir;
-  int blocks = 0;  // 0: by level
+  int blocks = 0;        // 0: by level
+  double timeout_s = 0;  // of one training; 0: from its prediction
   std::int64_t seed = 1;
 };
 
@@ -121,6 +123,7 @@ ValidationRequest validation_request(const Options& options, const std::string& 
   request.blocks = options.blocks > 0 ? options.blocks : options.quick ? 2 : 3;
   request.max_attempts = options.quick ? 2 : 3;
   request.block_time = Seconds(options.quick ? 0.8 : options.full ? 8.0 : 3.0);
+  if (options.timeout_s > 0) request.timeout = Seconds(options.timeout_s);
   request.seed = options.seed;
   request.data_dir = options.data_dir;
   request.argv = context.argv;
@@ -192,6 +195,7 @@ void add_run(CLI::App& root, Context& context) {
       ->check(CLI::Range(1, 100));
   command->add_option("--seed", options->seed, "of training and of the order")
       ->capture_default_str();
+  command->add_option("--timeout", options->timeout_s, kTimeoutHelp)->check(CLI::PositiveNumber);
   command->add_option("--data-dir", options->data_dir, "folder with the IDX files");
   command->add_flag("--dry-run", options->dry_run, "say what would be done");
   command->footer(

@@ -13,6 +13,7 @@
 #include "reports/report.hpp"
 #include "tools/plimsoll/progress.hpp"
 #include "tools/plimsoll/subcommand.hpp"
+#include "tools/plimsoll/training.hpp"
 #include "tools/plimsoll/validating.hpp"
 
 namespace plimsoll::tools {
@@ -23,7 +24,7 @@ struct Options {
   ValidationRequest request;
   std::string cells;  // regular expression over cell names
   std::string json;
-  double tolerance_percent = -1;
+  double tolerance_percent = -1, timeout_s = 0;
   bool quick = false;
 };
 
@@ -41,6 +42,7 @@ Report suite(Options& options, const Context& context) {
     request.blocks = 2;
     request.block_time = Seconds(1);
   }
+  if (options.timeout_s > 0) request.timeout = Seconds(options.timeout_s);
   sys::handle_interrupts();
   ProgressLine line;
   return validate_suite(request,
@@ -90,6 +92,7 @@ void add_validate(CLI::App& root, Context& context) {
       ->capture_default_str();
   command->add_option("--data-dir", options->request.data_dir, "folder with the IDX files");
   command->add_flag("--quick", options->quick, "two short blocks a cell");
+  command->add_option("--timeout", options->timeout_s, kTimeoutHelp)->check(CLI::PositiveNumber);
   command->add_option("--tolerance", options->tolerance_percent,
                       "exit 3 when the median |error| is above this, in percent");
   command->add_option("--json", options->json, "the validation report; - prints it alone");

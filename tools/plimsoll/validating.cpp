@@ -25,6 +25,8 @@ namespace {
 using reports::read_stored;
 using reports::StoredReport;
 
+constexpr const char* kTimedOut = "validation.timed_out";
+
 Judged as_judged(const StoredReport& stored) { return {&stored.report, stored.reference}; }
 
 struct Cell {
@@ -34,6 +36,7 @@ struct Cell {
   std::vector<StoredReport> runs;
   int attempts = 0;
   std::string failure;
+  bool timed_out = false;  // that was the failure
 };
 
 std::vector<Cell> predict_all(const ValidationRequest& request) {
@@ -70,7 +73,8 @@ reports::Job job_for(const ValidationRequest& request, const Cell& cell, int blo
 // One block: trained until the machine held still, `max_attempts` times at most.
 ExitCode train_block(const ValidationRequest& request, Cell& cell, int block) {
   const reports::Job job = job_for(request, cell, block);
-  const Seconds limit = Seconds(120) + 20.0 * request.block_time;
+  const Seconds predicted = std::get<Prediction>(cell.prediction.report.subject).step_time.value;
+  const Seconds limit = request.timeout.value_or(time_limit(job, predicted));
   std::optional<StoredReport> run;
   for (int attempt = 0; attempt < request.max_attempts; ++attempt) {
     ++cell.attempts;
@@ -102,7 +106,10 @@ bool train_all(const ValidationRequest& request, std::vector<Cell>& cells,
       if (!cell.failure.empty()) continue;
       const ExitCode code = train_block(request, cell, block);
       if (code == ExitCode::interrupted) return false;
-      if (code != ExitCode::good) {
+      if (code == ExitCode::timed_out) {
+        cell.timed_out = true;
+        cell.failure = "the trainer did not end in time and was stopped";
+      } else if (code != ExitCode::good) {
         cell.failure = "the trainer ended with exit code " + std::to_string(static_cast<int>(code));
       }
     }
@@ -111,7 +118,7 @@ bool train_all(const ValidationRequest& request, std::vector<Cell>& cells,
 }
 
 Finding failed_cell(const Cell& cell) {
-  return {.id = "validation.cell_failed",
+  return {.id = cell.timed_out ? kTimedOut : "validation.cell_failed",
           .severity = Severity::error,
           .message = cell_name(cell.plan) + " was not measured: " + cell.failure,
           .effect = "the cell is missing from the table",
@@ -233,6 +240,9 @@ Report validate_files(const std::vector<std::string>& paths, const std::vector<s
 
 ExitCode exit_code_of_validation(const Report& report) {
   if (std::get<Validation>(report.subject).partial) return ExitCode::interrupted;
+  const bool stopped = std::any_of(report.findings.begin(), report.findings.end(),
+                                   [](const Finding& f) { return f.id == kTimedOut; });
+  if (stopped) return ExitCode::timed_out;
   const bool failed = std::any_of(report.findings.begin(), report.findings.end(),
                                   [](const Finding& f) { return f.severity == Severity::error; });
   return failed ? ExitCode::partial : ExitCode::good;

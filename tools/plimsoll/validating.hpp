@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct ValidationRequest {
   int blocks = 3;
   int max_attempts = 3;             // of a block that the machine disturbed
   Seconds block_time = Seconds(3);  // training time aimed at, from the prediction
+  std::optional<Seconds> timeout;   // of one training; else from its prediction
   std::int64_t seed = 1;
   std::string data_dir;
   std::vector<std::string> argv;
@@ -35,8 +37,8 @@ struct ValidationRequest {
 using Progress = std::function<void(const std::string& what, double share_done)>;
 [[nodiscard]] Report validate_suite(const ValidationRequest& request, const Progress& progress);
 
-// What a validation report deserves: partial when a cell is missing, interrupted when it is
-// partial.
+// What a validation report deserves: interrupted when it is partial, timed_out when a training had
+// to be stopped, partial when a cell is missing for another reason.
 [[nodiscard]] ExitCode exit_code_of_validation(const Report& report);
 
 // Judges predictions and runs that exist as files, matched by plan.

@@ -108,6 +108,8 @@ constexpr Word kWords[] = {
      kTrainer},
     {"validation.cell_failed", "finding", "", "a cell could not be trained or predicted", "",
      kJudge},
+    {"validation.timed_out", "finding", "", "a training did not end in time and was stopped", "",
+     kJudge},
     {"validation.drift_unknown", "finding", "",
      "runs and machine report have no reference loop with the same work on the same CPUs", "",
      kJudge},
