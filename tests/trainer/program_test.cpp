@@ -44,6 +44,17 @@ TEST_CASE("a run leaves a report that fits the schema, with every metric it prom
       CHECK(metric_of(report, "train.step_time").samples.size() == 6);
       CHECK(metric_of(report, "reference.memory.time").samples.size() == 2);
       CHECK((*metric_of(report, "train.bytes_sent").value > 0) == (workers > 1));
+      const Metric& step = metric_of(report, "train.step_time");
+      CHECK(has(metric_of(report, "train.phase.idle").source, "median"));
+      double phases = 0;
+      for (const NamedPhase& phase : kNamedPhases) {
+        phases += *metric_of(report, std::string("train.phase.") + phase.name).value;
+      }
+      if (workers == 1) CHECK(phases == Approx(step.summary.at("mean")).epsilon(1e-9));
+      Seconds ranks;
+      for (const RankPhases& rank : std::get<Run>(report.subject).ranks)
+        ranks += total(rank.phases);
+      CHECK(phases * workers == Approx(ranks.value()).epsilon(1e-9));
       const Run& subject = std::get<Run>(report.subject);
       CHECK(subject.warmup_steps == 2);
       CHECK(subject.steps == 6);
