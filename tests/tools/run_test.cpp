@@ -1,4 +1,4 @@
-// The whole loop through the real binary: files, schema, order in time, interrupts, a full disk.
+// The whole loop through the real binary: files, schema, order in time, interrupts.
 
 #include <unistd.h>
 
@@ -89,28 +89,4 @@ TEST_CASE("Ctrl-C in run leaves a valid partial machine report and exits 130") {
   CHECK(invalid({path}) == "");
   CHECK(std::get<MachineSubject>(reports::read_report(path).subject).partial);
   CHECK_FALSE(std::filesystem::exists(scratch.path() + "/validation.json"));
-}
-
-TEST_CASE("a full disk stops run before it measures") {
-  const tools::ScratchDirectory scratch;
-  sys::ChildOptions options;
-  options.argv = {"unshare",
-                  "-rm",
-                  "sh",
-                  "-c",
-                  "mount -t tmpfs -o size=256k none \"$0\" || exit 99; exec \"$1\" run --quick "
-                  "--out \"$0/out\"",
-                  scratch.path(),
-                  front()};
-  options.capture_out = true;
-  options.capture_err = true;
-  options.timeout = Seconds(60);
-  const auto result = sys::run_child(options);
-  if (result.exit_code == 99 || result.exit_code == 127 ||
-      result.err.find("unshare") != std::string::npos) {
-    WARN("SKIPPED: no mount namespace here: " << result.err);
-    return;
-  }
-  CHECK(result.exit_code == 1);
-  CHECK_THAT(result.err, Contains("space") && Contains("out"));
 }

@@ -79,7 +79,9 @@ void add_probe(CLI::App& root, Context& context) {
       ->add_option("--max-time", options->max_time,
                    "seconds for all probes together: fewer samples, wider intervals")
       ->check(CLI::PositiveNumber);
-  command->add_option("--dir", request.directory, "where storage probes may make their file");
+  command->add_option("--dir", request.directory,
+                      "where storage probes may make their file: the file system that they measure "
+                      "[$TMPDIR, /var/tmp or /tmp: the first that is not in memory]");
   command->add_option("--seed", request.seed, "of the order of measurements")
       ->capture_default_str();
   command->add_flag("--dry-run", request.dry_run, "what would be measured and how long it takes");
