@@ -18,12 +18,6 @@ constexpr const char* kWhere = "cpu backend";
 constexpr Flop kWorthATeam{4e6};
 constexpr Bytes kTrafficWorthATeam{512.0 * 1024};
 
-std::string onednn_version() {
-  const dnnl_version_t* const version = dnnl_version();
-  return std::to_string(version->major) + "." + std::to_string(version->minor) + "." +
-         std::to_string(version->patch);
-}
-
 const Shape& shape_of(const Graph& graph, int tensor) {
   return graph.tensors[static_cast<std::size_t>(tensor)].shape;
 }
@@ -32,7 +26,9 @@ class CpuBackend final : public Backend {
  public:
   explicit CpuBackend(int threads) : device_{dnnl::engine(dnnl::engine::kind::cpu, 0), threads} {}
 
-  [[nodiscard]] std::string name() const override { return "cpu: oneDNN " + onednn_version(); }
+  [[nodiscard]] std::string name() const override {
+    return "cpu: oneDNN " + backend_libraries().at("onednn");
+  }
 
   [[nodiscard]] Bytes workspace(const Graph& graph, const Op& op, std::int64_t batch,
                                 DType) const override {
@@ -133,10 +129,6 @@ float* Request::need_gradient(std::size_t index) const {
 }
 
 }  // namespace cpu
-
-std::map<std::string, std::string> backend_libraries() {
-  return {{"onednn", cpu::onednn_version()}};
-}
 
 std::unique_ptr<Backend> make_cpu_backend(int threads) {
   if (threads < 1) {
