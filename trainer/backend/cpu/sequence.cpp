@@ -77,6 +77,7 @@ void Sequence::execute() {
                                static_cast<int>(call.arguments.size()), call.arguments.data());
     expects(status == dnnl_success, "oneDNN runs a primitive that it made");
   }
+  if (after_) after_();
 }
 
 }  // namespace plimsoll::trainer::cpu
