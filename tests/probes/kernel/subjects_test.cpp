@@ -50,12 +50,12 @@ class LyingBackend final : public Backend {
                                 DType dtype) const override {
     return honest_->workspace(graph, op, batch, dtype);
   }
-  [[nodiscard]] std::unique_ptr<Kernel> make_accumulate(const View& sum,
-                                                        const View& term) const override {
+  [[nodiscard]] std::unique_ptr<Kernel> make_accumulate(const trainer::View& sum,
+                                                        const trainer::View& term) const override {
     return honest_->make_accumulate(sum, term);
   }
-  [[nodiscard]] std::unique_ptr<Kernel> make_convert(const View& from,
-                                                     const View& to) const override {
+  [[nodiscard]] std::unique_ptr<Kernel> make_convert(const trainer::View& from,
+                                                     const trainer::View& to) const override {
     return honest_->make_convert(from, to);
   }
   [[nodiscard]] std::unique_ptr<Kernel> make(const Graph& graph, const Op& op, Direction direction,
