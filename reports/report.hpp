@@ -40,6 +40,9 @@ void write_report(const Report& report, const std::string& path);
 void write_text(std::string_view text, const std::string& path);
 [[nodiscard]] std::string read_text(const std::string& path);
 
+// To be called before long work whose result goes to `path`: throws what write_text would.
+void expect_writable(const std::string& path);
+
 // To be called before a program ends: an Error when what it printed on stdout did not arrive.
 void finish_stdout();
 
