@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <new>
 #include <string>
 
 #include "core/error.hpp"
@@ -29,9 +30,11 @@ namespace {
 
 constexpr const char* kHelp =
     "plimsoll-trainer --job FILE\n"
+    "plimsoll-trainer --check FILE\n"
     "\n"
     "Trains a workload as a job file says and writes a run report to the job's `out`.\n"
     "`plimsoll train` writes such a file from its flags and runs this program; use that.\n"
+    "With --check it reads and checks plan, options and data, and trains nothing.\n"
     "\n"
     "exit codes: 0 trained; 1 could not run, or diverged; 2 wrong usage; 130 interrupted, partial\n"
     "report written\n";
@@ -53,10 +56,26 @@ void prepare_openmp(char** argv) {
   }
 }
 
-std::string job_path(int argc, char** argv) {
-  if (argc == 3 && std::strcmp(argv[1], "--job") == 0) return argv[2];
+struct Call {
+  std::string job;
+  bool only_check = false;
+};
+
+Call call_of(int argc, char** argv) {
+  if (argc == 3 && std::strcmp(argv[1], "--job") == 0) return {.job = argv[2]};
+  if (argc == 3 && std::strcmp(argv[1], "--check") == 0) {
+    return {.job = argv[2], .only_check = true};
+  }
   throw usage_error("expected --job FILE", "plimsoll-trainer",
                     "run it through `plimsoll train`, or see plimsoll-trainer --help");
+}
+
+// No step would have a whole batch, and only such steps are measured.
+void check_batch(const Plan& plan, const Data& data) {
+  if (plan.batch <= data.train.count()) return;
+  throw usage_error("a batch of " + std::to_string(plan.batch) + " is more than the " +
+                        std::to_string(data.train.count()) + " samples of the training set",
+                    "--batch", "use " + std::to_string(data.train.count()) + " or less");
 }
 
 void check_options(const reports::Job& job, const TrainOptions& options) {
@@ -147,8 +166,8 @@ TrainOptions options_of(const reports::Job& job, const Workload& workload) {
       .cpus = {}};
 }
 
-ExitCode run(const std::string& path) {
-  const reports::Job job = reports::job_from_json(reports::read_text(path), path);
+ExitCode run(const Call& call) {
+  const reports::Job job = reports::job_from_json(reports::read_text(call.job), call.job);
   const sys::Topology topology = sys::read_topology();
   check(job.plan, topology.usable.count());
   const Workload workload = workload_named(job.plan.workload);
@@ -156,6 +175,8 @@ ExitCode run(const std::string& path) {
   check_options(job, options);
   options.cpus = cpus_of_ranks(job.plan, topology);
   const Data data = load_data(workload, job.data_dir, options.seed);
+  check_batch(job.plan, data);
+  if (call.only_check) return ExitCode::good;
 
   Surroundings seen;
   seen.usable_cpus = topology.usable.count();
@@ -192,11 +213,16 @@ int main(int argc, char** argv) {
     return 0;
   }
   try {
-    const std::string path = trainer::job_path(argc, argv);
+    const trainer::Call call = trainer::call_of(argc, argv);
     trainer::prepare_openmp(argv);
     sys::handle_interrupts();
-    return static_cast<int>(trainer::run(path));
+    return static_cast<int>(trainer::run(call));
   } catch (const Error& error) {
+    std::fprintf(stderr, "plimsoll-trainer: %s\n", error.what());
+    return static_cast<int>(error.exit_code());
+  } catch (const std::bad_alloc&) {
+    const Error error("memory ran out", "plimsoll-trainer",
+                      "lower --batch, --prefetch, --steps or the size of the data set");
     std::fprintf(stderr, "plimsoll-trainer: %s\n", error.what());
     return static_cast<int>(error.exit_code());
   } catch (const std::exception& error) {
