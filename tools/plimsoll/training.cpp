@@ -94,4 +94,22 @@ ExitCode train(const reports::Job& job, bool show, Seconds limit) {
   return static_cast<ExitCode>(result.exit_code);
 }
 
+ExitCode check_training(reports::Job job) {
+  const ScratchDirectory scratch;
+  const std::string path = scratch.path() + "/job.json";
+  job.out = scratch.path() + "/run.json";
+  reports::write_text(reports::job_to_json(job), path);
+  sys::ChildOptions options{.argv = {program("plimsoll-trainer"), "--check", path}};
+  options.capture_out = options.capture_err = true;
+  options.timeout = kBeginAndEnd;
+  const sys::ChildResult result = sys::run_child(options);
+  std::fputs(result.err.c_str(), stderr);
+  if (result.interrupted) return ExitCode::interrupted;
+  if (result.signal != 0) {
+    throw Error("the trainer was ended by signal " + std::to_string(result.signal),
+                "plimsoll-trainer --check", "please report a crash");
+  }
+  return static_cast<ExitCode>(result.exit_code);
+}
+
 }  // namespace plimsoll::tools
