@@ -124,7 +124,7 @@ TEST_CASE("no probe measures a layer of a built-in workload") {
       listed_layers("kernel.convolution", {"in_channels", "out_channels", "kernel", "image"});
   std::size_t seen = 0;
   for (const WorkloadEntry& entry : workloads()) {
-    const Workload workload = entry.make();
+    const Workload workload = workload_named(entry.name);
     for (const Op& op : workload.graph.ops) {
       const Shape& x = workload.graph.tensors[static_cast<std::size_t>(op.inputs.front())].shape;
       INFO(workload.name << " " << op.name);
