@@ -342,6 +342,7 @@ void fields(A& a, Of<A, Job>& v) {
   a.required("learning_rate", v.learning_rate);
   a.required("momentum", v.momentum);
   a.required("evaluate", v.evaluate);
+  a.required("augment", v.augment);
   a.optional("data_dir", v.data_dir);
   a.optional("prediction", v.prediction);
   a.optional("out", v.out);

@@ -73,7 +73,8 @@ struct Job {
   double learning_rate = 0;  // 0: the workload's default
   double momentum = 0.9;
   bool evaluate = false;          // accuracy on the test set at the end
-  std::string data_dir;           // empty: the places where Debian's dataset package puts it
+  bool augment = false;           // images are moved and mirrored
+  std::string data_dir;           // empty: what the workload asks for
   std::string prediction;         // path of a prediction written before this run, or empty
   std::string out;                // path of the run report
   std::vector<std::string> argv;  // the user's command, for the report

@@ -143,6 +143,7 @@ TrainOptions options_of(const reports::Job& job, const Workload& workload) {
       .learning_rate = job.learning_rate == 0 ? workload.default_learning_rate : job.learning_rate,
       .momentum = job.momentum,
       .evaluate = job.evaluate,
+      .augment = job.augment,
       .cpus = {}};
 }
 

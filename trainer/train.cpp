@@ -165,7 +165,8 @@ Loader Rank::make_loader() const {
                         .workers = plan().loader_workers,
                         .prefetch = plan().prefetch,
                         .first_step = 0,
-                        .steps = job_.steps},
+                        .steps = job_.steps,
+                        .augment = job_.options.augment},
           executor_->slots()};
 }
 

@@ -67,7 +67,9 @@ void add_train(CLI::App& root, Context& context) {
   command->add_option("--lr", job.learning_rate, "learning rate [the workload's own]");
   command->add_option("--momentum", job.momentum, "of SGD")->capture_default_str();
   command->add_flag("--evaluate", job.evaluate, "accuracy on the test set at the end");
-  command->add_option("--data-dir", job.data_dir, "folder with the data set's IDX files");
+  command->add_flag("--augment", job.augment, "move and mirror the images");
+  command->add_option("--data-dir", job.data_dir,
+                      "data: a folder of IDX files, a text file, or synthetic[:COUNT]");
   command->add_option("--prediction", job.prediction, "a prediction made before this run");
   command->add_option("--timeout", options->timeout_s, kTimeoutHelp)->check(CLI::PositiveNumber);
   command->add_option("--out", job.out, "write the run report here");
