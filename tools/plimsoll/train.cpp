@@ -7,9 +7,9 @@
 #include <string>
 
 #include "core/system/topology.hpp"
-#include "core/workloads/workloads.hpp"
 #include "reports/format/format.hpp"
 #include "reports/report.hpp"
+#include "reports/workload_file.hpp"
 #include "tools/plimsoll/plan_flags.hpp"
 #include "tools/plimsoll/scratch.hpp"
 #include "tools/plimsoll/subcommand.hpp"
@@ -27,7 +27,8 @@ struct Options {
 void run(Options options, Context& context) {
   reports::Job& job = options.job;
   check(job.plan, static_cast<int>(sys::read_topology().usable.count()));
-  static_cast<void>(workload_named(job.plan.workload));  // fails here, not in the child
+  // What is wrong with it is told here, and the child sees the very same.
+  job.workload_text = reports::resolve_workload(job.plan.workload).text;
   if (job.steps < 0 || job.epochs < 0 || job.warmup_steps < 0) {
     throw usage_error("steps, epochs and warm-up steps cannot be negative",
                       "--steps, --epochs, --warmup", "use 1 or more");
