@@ -12,7 +12,8 @@
 namespace plimsoll::trainer {
 namespace {
 
-constexpr std::array kModes{ExecutionMode{"eager", make_eager_executor}};
+constexpr std::array kModes{ExecutionMode{"eager", make_eager_executor},
+                            ExecutionMode{"graph", make_graph_executor}};
 
 }  // namespace
 

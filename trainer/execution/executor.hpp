@@ -72,6 +72,14 @@ struct ExecutorOptions {
                                                             const FlatLayout& layout,
                                                             const ExecutorOptions& options);
 
+// The graph is compiled first: relus become part of the operator before them, element-wise
+// gradients are written over the one that they come from, and what is never alive at the same time
+// shares memory. The same numbers, bit for bit.
+[[nodiscard]] std::unique_ptr<Executor> make_graph_executor(const Graph& graph,
+                                                            const Backend& backend,
+                                                            const FlatLayout& layout,
+                                                            const ExecutorOptions& options);
+
 struct ExecutionMode {
   const char* name;  // of Plan::execution
   std::unique_ptr<Executor> (*make)(const Graph&, const Backend&, const FlatLayout&,

@@ -10,6 +10,6 @@ namespace plimsoll::trainer::cpu {
 
 // y = a + b over `count` elements of y's type; y may be a or b.
 [[nodiscard]] std::unique_ptr<Kernel> make_sum(const View& y, const View& a, const View& b,
-                                               std::int64_t count, int threads);
+                                               std::int64_t count, int threads, bool relu);
 
 }  // namespace plimsoll::trainer::cpu

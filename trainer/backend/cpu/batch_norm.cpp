@@ -36,8 +36,14 @@ Shapes shapes_of(const Request& r, const BatchNorm& norm, DType dtype) {
           .epsilon = static_cast<float>(norm.epsilon)};
 }
 
-Forward::primitive_desc choose_forward(const Device& device, const Shapes& s, Mode mode) {
-  auto flags = Flags::use_scale | Flags::use_shift;
+Flags flags_of(bool relu) {
+  const auto flags = Flags::use_scale | Flags::use_shift;
+  return relu ? flags | Flags::fuse_norm_relu : flags;
+}
+
+Forward::primitive_desc choose_forward(const Device& device, const Shapes& s, Mode mode,
+                                       bool relu) {
+  auto flags = flags_of(relu);
   if (mode == Mode::evaluate) flags = flags | Flags::use_global_stats;
   const auto kind = mode == Mode::evaluate ? dnnl::prop_kind::forward_inference
                                            : dnnl::prop_kind::forward_training;
@@ -66,12 +72,21 @@ void move(const Running& running, const float* moments, std::int64_t channels, s
   }
 }
 
+// What the relu cut off lies behind the moments, as the library packs it.
+void add_mask(const Sequence& sequence, const Request& r, const Desc& mask,
+              Sequence::Arguments& arguments) {
+  const auto floats = static_cast<std::int64_t>((mask.get_size() + 3) / 4);
+  const std::int64_t moments = 2 * r.x_shape().back();
+  float* const begin = r.need(r.operands.workspace, moments + floats, "workspace");
+  arguments.emplace_back(DNNL_ARG_WORKSPACE, sequence.wrap(mask, begin + moments));
+}
+
 KernelPtr make_forward(const Request& r, const BatchNorm& norm) {
   const Operands& o = r.operands;
   const DType dtype = o.x.dtype;
   const std::int64_t channels = norm.channels;
   const Shapes s = shapes_of(r, norm, dtype);
-  const auto chosen = choose_forward(r.device, s, o.mode);
+  const auto chosen = choose_forward(r.device, s, o.mode, o.relu);
   const auto state = [&](std::size_t i) {
     return r.need(i < o.state.size() ? o.state[i] : View{}, channels,
                   "state[" + std::to_string(i) + "]");
@@ -88,10 +103,11 @@ KernelPtr make_forward(const Request& r, const BatchNorm& norm) {
   if (o.mode == Mode::train) {
     mean = r.need(o.workspace, 2 * channels, "workspace");
     variance = mean + channels;
+    if (o.relu) add_mask(*sequence, r, chosen.workspace_desc(), arguments);
   }
   arguments.emplace_back(DNNL_ARG_MEAN, sequence->wrap(s.channels, mean));
   arguments.emplace_back(DNNL_ARG_VARIANCE, sequence->wrap(s.channels, variance));
-  sequence->count(cost(chosen.src_desc(), 8, 2));
+  sequence->count(cost(chosen.src_desc(), o.relu ? 9 : 8, 2));
   sequence->add<Forward>(chosen, std::move(arguments));
   if (o.mode == Mode::train) {
     sequence->then(
@@ -105,33 +121,35 @@ KernelPtr make_backward(const Request& r, const BatchNorm& norm) {
   const DType dtype = o.x.dtype;
   const Shapes s = shapes_of(r, norm, dtype);
   const Backward::primitive_desc chosen(
-      Backward::desc(dnnl::prop_kind::backward, s.x, s.x, s.epsilon,
-                     Flags::use_scale | Flags::use_shift),
-      own_scratchpad(), r.device.engine, choose_forward(r.device, s, Mode::train));
+      Backward::desc(dnnl::prop_kind::backward, s.x, s.x, s.epsilon, flags_of(o.relu)),
+      own_scratchpad(), r.device.engine, choose_forward(r.device, s, Mode::train, o.relu));
   float* const moments = r.need(o.workspace, 2 * norm.channels, "workspace");
   auto sequence = std::make_unique<Sequence>(r.device);
   const auto dx = o.dx.data == nullptr
                       ? sequence->own(s.x)
                       : sequence->wrap(s.x, r.need(o.dx, r.x_elements(), "dx", dtype).data);
-  sequence->count(cost(chosen.src_desc(), 11, 3));
-  sequence->add<Backward>(
-      chosen,
-      {{DNNL_ARG_SRC, sequence->wrap(s.x, r.need(o.x, r.x_elements(), "x", dtype).data)},
-       {DNNL_ARG_DIFF_DST, sequence->wrap(s.x, r.need(o.dy, r.y_elements(), "dy", dtype).data)},
-       {DNNL_ARG_DIFF_SRC, dx},
-       {DNNL_ARG_SCALE, sequence->wrap(s.channels, r.need_weight(0))},
-       {DNNL_ARG_SHIFT, sequence->wrap(s.channels, r.need_weight(1))},
-       {DNNL_ARG_MEAN, sequence->wrap(s.channels, moments)},
-       {DNNL_ARG_VARIANCE, sequence->wrap(s.channels, moments + norm.channels)},
-       {DNNL_ARG_DIFF_SCALE, sequence->wrap(s.channels, r.need_gradient(0))},
-       {DNNL_ARG_DIFF_SHIFT, sequence->wrap(s.channels, r.need_gradient(1))}});
+  sequence->count(cost(chosen.src_desc(), o.relu ? 12 : 11, 3));
+  Sequence::Arguments arguments{
+      {DNNL_ARG_SRC, sequence->wrap(s.x, r.need(o.x, r.x_elements(), "x", dtype).data)},
+      {DNNL_ARG_DIFF_DST, sequence->wrap(s.x, r.need(o.dy, r.y_elements(), "dy", dtype).data)},
+      {DNNL_ARG_DIFF_SRC, dx},
+      {DNNL_ARG_SCALE, sequence->wrap(s.channels, r.need_weight(0))},
+      {DNNL_ARG_SHIFT, sequence->wrap(s.channels, r.need_weight(1))},
+      {DNNL_ARG_MEAN, sequence->wrap(s.channels, moments)},
+      {DNNL_ARG_VARIANCE, sequence->wrap(s.channels, moments + norm.channels)},
+      {DNNL_ARG_DIFF_SCALE, sequence->wrap(s.channels, r.need_gradient(0))},
+      {DNNL_ARG_DIFF_SHIFT, sequence->wrap(s.channels, r.need_gradient(1))}};
+  if (o.relu) add_mask(*sequence, r, chosen.workspace_desc(), arguments);
+  sequence->add<Backward>(chosen, std::move(arguments));
   return sequence;
 }
 
 }  // namespace
 
-Bytes batch_norm_workspace(const BatchNorm& norm) {
-  return Bytes(2.0 * sizeof(float) * static_cast<double>(norm.channels));
+// With room for the mask of a relu, one byte an element at most, whether there is one or not.
+Bytes batch_norm_workspace(const BatchNorm& norm, std::int64_t elements) {
+  return Bytes(2.0 * sizeof(float) * static_cast<double>(norm.channels) +
+               static_cast<double>((elements + 3) / 4 * 4));
 }
 
 KernelPtr make_batch_norm(const Request& r, const BatchNorm& norm) {

@@ -37,7 +37,9 @@ class CpuBackend final : public Backend {
     if (const auto* a = std::get_if<Pool>(&op.attributes)) {
       return pool_workspace(device_, graph, op, *a, batch, dtype);
     }
-    if (const auto* a = std::get_if<BatchNorm>(&op.attributes)) return batch_norm_workspace(*a);
+    if (const auto* a = std::get_if<BatchNorm>(&op.attributes)) {
+      return batch_norm_workspace(*a, batch * elements(x));
+    }
     if (const auto* a = std::get_if<LayerNorm>(&op.attributes)) {
       return layer_norm_workspace(batch * elements(x) / a->features);
     }
@@ -70,7 +72,7 @@ class CpuBackend final : public Backend {
                       " cannot be added",
                   kWhere, "convert one of them first");
     }
-    return make_sum(sum, sum, term, sum.elements, team_for(3 * bytes_of(sum)));
+    return make_sum(sum, sum, term, sum.elements, team_for(3 * bytes_of(sum)), false);
   }
   [[nodiscard]] KernelPtr make_convert(const View& from, const View& to) const override {
     same_size(from, to, "what is converted and its copy");

@@ -6,6 +6,7 @@
 // the seed, step, operator and sample are mixed into its two keys with 64 bits.
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -46,7 +47,8 @@ template <class T>
   for (std::int64_t i = 0; i < count; ++i) {
     const auto element = static_cast<std::uint32_t>(first + i);
     const std::uint32_t hash = finalised(finalised(element * 0x9E3779B1U ^ low) + high);
-    put(out[i], hash < mask.dropped_below ? 0.0F : wide(in[i]) * mask.kept);
+    const std::uint32_t keep = hash < mask.dropped_below ? 0U : ~0U;  // all bits or none
+    put(out[i], std::bit_cast<float>(std::bit_cast<std::uint32_t>(wide(in[i]) * mask.kept) & keep));
   }
 }
 

@@ -29,11 +29,12 @@ struct Matrix {
 };
 
 void add_matmul(Sequence& sequence, const Device& device, const Matrix& src, const Matrix& weights,
-                const Matrix& dst, const Matrix* bias = nullptr) {
+                const Matrix& dst, const Matrix* bias = nullptr, bool relu = false) {
   const auto operation =
       bias != nullptr ? dnnl::matmul::desc(src.desc(), weights.desc(), bias->desc(), dst.desc())
                       : dnnl::matmul::desc(src.desc(), weights.desc(), dst.desc());
-  const dnnl::matmul::primitive_desc chosen(operation, own_scratchpad(), device.engine);
+  const dnnl::matmul::primitive_desc chosen(operation, relu ? then_relu() : own_scratchpad(),
+                                            device.engine);
   const auto wrap = [&](const Matrix& m) { return sequence.wrap(m.desc(), m.view.data); };
   Sequence::Arguments arguments{
       {DNNL_ARG_SRC, wrap(src)}, {DNNL_ARG_WEIGHTS, wrap(weights)}, {DNNL_ARG_DST, wrap(dst)}};
@@ -59,11 +60,12 @@ Matrix ones(Sequence& sequence, std::int64_t columns, DType dtype) {
 }
 
 // Multiply-adds of the product, one addition an output for the bias; every operand once.
+// A relu that is part of it adds one FLOP an output and no traffic.
 Cost cost(const Matrix& src, const Matrix& weights, const Matrix& dst, double outputs,
-          const Matrix* bias) {
+          const Matrix* bias, bool relu = false) {
   const auto moved = [](const Matrix& m) { return static_cast<double>(m.desc().get_size()); };
   const double multiply_adds = elements_of(dst.desc()) * static_cast<double>(src.columns);
-  return {Flop(2 * multiply_adds + (bias != nullptr ? outputs : 0)),
+  return {Flop(2 * multiply_adds + (bias != nullptr ? outputs : 0) + (relu ? outputs : 0)),
           Bytes(moved(src) + moved(weights) + moved(dst) + (bias != nullptr ? moved(*bias) : 0))};
 }
 
@@ -84,8 +86,8 @@ KernelPtr make_linear(const Request& r, const Linear& linear) {
       Matrix bias{{}, 1, n};
       if (linear.bias) bias.view = r.need_weight(1, n, r.type_of(o.w, 1));
       const Matrix* const added = linear.bias ? &bias : nullptr;
-      add_matmul(*sequence, r.device, x, w, y, added);
-      sequence->count(cost(x, w, y, outputs, added));
+      add_matmul(*sequence, r.device, x, w, y, added, o.relu);
+      sequence->count(cost(x, w, y, outputs, added, o.relu));
       break;
     }
     case Direction::backward_data: {

@@ -2,6 +2,9 @@
 //
 // The index of each window's largest element is kept in the caller's workspace from forward to
 // backward. Without a workspace, forward still works (inference) and backward is refused.
+//
+// Where windows overlap, gradients add up, and the library adds bf16 ones in bf16: those go through
+// f32 copies, which the kernel keeps.
 
 #include "core/error.hpp"
 #include "trainer/backend/cpu/operators.hpp"
@@ -54,6 +57,30 @@ void* need_workspace(const Request& r, const Desc& desc) {
   return view.data;
 }
 
+void add_backward(Sequence& sequence, const Request& r, const Pool& pool, const Shapes& s,
+                  DType dtype) {
+  const Operands& o = r.operands;
+  const DType summed = pool.stride < pool.kernel ? DType::f32 : dtype;
+  const Shapes inner = shapes_of(r.x_shape(), r.y_shape(), pool, o.batch, summed);
+  const Backward::primitive_desc chosen(
+      Backward::desc(s.algorithm, inner.x, inner.y, s.stride, s.kernel, s.padding, s.padding),
+      own_scratchpad(), r.device.engine, choose_forward(r.device, inner, true));
+  const auto dy = sequence.wrap(s.y, r.need(o.dy, r.y_elements(), "dy", dtype).data);
+  const auto dx = sequence.wrap(s.x, r.need(o.dx, r.x_elements(), "dx", dtype).data);
+  const auto written = sequence.output(dx, inner.x);
+  Sequence::Arguments arguments{{DNNL_ARG_DIFF_DST, sequence.input(dy, inner.y)},
+                                {DNNL_ARG_DIFF_SRC, written}};
+  if (pool.mode == Pool::Mode::max) {
+    const Desc kept = chosen.workspace_desc();
+    expects(kept == choose_forward(r.device, s, true).workspace_desc(),
+            "forward and backward keep the places of the largest in one form");
+    arguments.emplace_back(DNNL_ARG_WORKSPACE, sequence.wrap(kept, need_workspace(r, kept)));
+  }
+  sequence.count(cost(s.x, s.y, s));
+  sequence.add<Backward>(chosen, std::move(arguments));
+  sequence.output_done(written, dx);
+}
+
 }  // namespace
 
 Bytes pool_workspace(const Device& device, const Graph& graph, const Op& op, const Pool& pool,
@@ -88,19 +115,7 @@ KernelPtr make_pool(const Request& r, const Pool& pool) {
     return sequence;
   }
 
-  const Backward::primitive_desc chosen(
-      Backward::desc(s.algorithm, s.x, s.y, s.stride, s.kernel, s.padding, s.padding),
-      own_scratchpad(), r.device.engine, choose_forward(r.device, s, true));
-  Sequence::Arguments arguments{
-      {DNNL_ARG_DIFF_DST, sequence->wrap(s.y, r.need(o.dy, r.y_elements(), "dy", dtype).data)},
-      {DNNL_ARG_DIFF_SRC, sequence->wrap(s.x, r.need(o.dx, r.x_elements(), "dx", dtype).data)}};
-  if (largest) {
-    arguments.emplace_back(
-        DNNL_ARG_WORKSPACE,
-        sequence->wrap(chosen.workspace_desc(), need_workspace(r, chosen.workspace_desc())));
-  }
-  sequence->count(cost(chosen.diff_src_desc(), chosen.diff_dst_desc(), s));
-  sequence->add<Backward>(chosen, std::move(arguments));
+  add_backward(*sequence, r, pool, s, dtype);
   return sequence;
 }
 

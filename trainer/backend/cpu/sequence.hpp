@@ -34,6 +34,8 @@ inline Desc f32(const Dims& dims, Tag tag) { return plain(dims, DType::f32, tag)
 
 // Attributes that every primitive of ours is made with: the scratchpad is the kernel's.
 [[nodiscard]] dnnl::primitive_attr own_scratchpad();
+// The same, and the result goes through max(result, 0).
+[[nodiscard]] dnnl::primitive_attr then_relu();
 
 class Sequence final : public Kernel {
  public:
