@@ -216,6 +216,7 @@ void fields(A& a, Of<A, WorkloadSummary>& v) {
   a.required("parameters", v.parameters);
   a.required("flop_per_step", v.flop_per_step);
   a.required("dataset", v.dataset);
+  a.optional("graph_sha256", v.graph_sha256);
 }
 template <class A>
 void fields(A& a, Of<A, Phases>& v) {
@@ -335,6 +336,7 @@ void fields(A& a, Of<A, Comparison>& v) {
 template <class A>
 void fields(A& a, Of<A, Job>& v) {
   a.required("plan", v.plan);
+  a.optional("workload_text", v.workload_text);
   a.required("steps", v.steps);
   a.required("epochs", v.epochs);
   a.required("warmup_steps", v.warmup_steps);

@@ -18,8 +18,8 @@
 #include "core/system/files.hpp"
 #include "core/system/signals.hpp"
 #include "core/system/topology.hpp"
-#include "core/workloads/workloads.hpp"
 #include "reports/report.hpp"
+#include "reports/workload_file.hpp"
 #include "trainer/backend/team.hpp"
 #include "trainer/progress_line.hpp"
 #include "trainer/run_report.hpp"
@@ -170,7 +170,7 @@ ExitCode run(const Call& call) {
   const reports::Job job = reports::job_from_json(reports::read_text(call.job), call.job);
   const sys::Topology topology = sys::read_topology();
   check(job.plan, topology.usable.count());
-  const Workload workload = workload_named(job.plan.workload);
+  const Workload workload = reports::workload_of(job.plan.workload, job.workload_text);
   TrainOptions options = options_of(job, workload);
   check_options(job, options);
   options.cpus = cpus_of_ranks(job.plan, topology);

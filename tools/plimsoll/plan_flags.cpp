@@ -36,7 +36,9 @@ Bytes parse_size(const std::string& text) {
 void add_plan_flags(CLI::App& command, Plan& plan) {
   const auto group = "Plan (the same words in predict and train)";
   const auto add = [&](CLI::Option* option) { option->group(group)->capture_default_str(); };
-  add(command.add_option("--workload", plan.workload, "network: see plimsoll list"));
+  add(command.add_option("--workload", plan.workload,
+                         "network: a name (see plimsoll list) with options, or a JSON file "
+                         "(plimsoll schema workload)"));
   add(command.add_option("--batch", plan.batch, "global batch: samples a step, all workers")
           ->check(whole(1, kMostSamples)));
   command

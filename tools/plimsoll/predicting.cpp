@@ -12,11 +12,11 @@
 #include "core/error.hpp"
 #include "core/machine.hpp"
 #include "core/system/cpulist.hpp"
-#include "core/workloads/workloads.hpp"
 #include "models/fit/fit.hpp"
 #include "models/memory/footprint.hpp"
 #include "models/step.hpp"
 #include "reports/report.hpp"
+#include "reports/workload_file.hpp"
 #include "tools/plimsoll/envelope.hpp"
 
 namespace plimsoll::tools {
@@ -93,7 +93,7 @@ void add_extrapolation_finding(const Prediction& prediction, Report& report) {
 
 Report make_prediction(const std::string& machine_path, const Plan& plan,
                        const std::vector<std::string>& argv, const models::WhatIf& what_if) {
-  const Workload workload = workload_named(plan.workload);
+  const Workload workload = reports::resolve_workload(plan.workload).workload;
   const reports::StoredReport stored = reports::read_stored(machine_path);
   const Report& machine_report = stored.report;
   if (!std::holds_alternative<MachineSubject>(machine_report.subject)) {
@@ -105,6 +105,7 @@ Report make_prediction(const std::string& machine_path, const Plan& plan,
       models::fit(machine_report.metrics, host_of(machine_report, machine_path));
   Prediction prediction = models::predict(machine, workload, plan, what_if);
   prediction.machine = stored.reference;
+  prediction.workload.graph_sha256 = reports::graph_sha256(workload.graph);
   std::vector<Metric> metrics = models::metrics_of(prediction, machine);
   Report report = envelope(prediction, argv);
   report.metrics = std::move(metrics);

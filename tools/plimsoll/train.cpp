@@ -9,10 +9,10 @@
 #include "core/system/buffer.hpp"
 #include "core/system/signals.hpp"
 #include "core/system/topology.hpp"
-#include "core/workloads/workloads.hpp"
 #include "models/memory/footprint.hpp"
 #include "reports/format/format.hpp"
 #include "reports/report.hpp"
+#include "reports/workload_file.hpp"
 #include "tools/plimsoll/flags.hpp"
 #include "tools/plimsoll/plan_flags.hpp"
 #include "tools/plimsoll/scratch.hpp"
@@ -31,10 +31,9 @@ struct Options {
 constexpr std::int64_t kMostSteps = 1'000'000'000, kMostEpochs = 1'000'000;
 
 // Refused now rather than killed by the kernel later.
-void check_memory(const Plan& plan) {
+void check_memory(const Plan& plan, const Workload& workload) {
   const std::int64_t share = shares(plan.batch, plan.workers).front();
-  const Bytes need =
-      models::total(models::footprint(workload_named(plan.workload), plan, share)) * plan.workers;
+  const Bytes need = models::total(models::footprint(workload, plan, share)) * plan.workers;
   const sys::MemoryRoom room = sys::memory_room();
   if (need <= room.available) return;
   throw Error("the plan needs " + sys::format_bytes(need) + ", there are " +
@@ -58,7 +57,10 @@ void check_prediction(const std::string& path, const Plan& plan) {
 void run(Options options, Context& context) {
   reports::Job& job = options.job;
   check(job.plan, static_cast<int>(sys::read_topology().usable.count()));
-  check_memory(job.plan);  // an unknown workload fails here, not in the child
+  // What is wrong with it is told here, and the child sees the very same.
+  const auto resolved = reports::resolve_workload(job.plan.workload);
+  job.workload_text = resolved.text;
+  check_memory(job.plan, resolved.workload);
   if (job.steps > 0 && job.epochs > 0) {
     throw usage_error("both --steps and --epochs were given", "--steps, --epochs", "give one");
   }

@@ -16,6 +16,7 @@
 #include "core/error.hpp"
 #include "core/system/signals.hpp"
 #include "reports/report.hpp"
+#include "reports/workload_file.hpp"
 #include "tools/plimsoll/envelope.hpp"
 #include "tools/plimsoll/judging.hpp"
 #include "tools/plimsoll/predicting.hpp"
@@ -61,6 +62,7 @@ reports::Job job_for(const ValidationRequest& request, const Cell& cell, int blo
   const Seconds predicted = std::get<Prediction>(cell.prediction.report.subject).step_time.value;
   reports::Job job;
   job.plan = cell.plan;
+  job.workload_text = reports::resolve_workload(cell.plan.workload).text;
   job.steps = std::clamp<std::int64_t>(std::llround(request.block_time / predicted), 10, 1000);
   job.warmup_steps = std::clamp<std::int64_t>(job.steps / 10, 3, 20);
   job.seed = request.seed;
