@@ -1,4 +1,4 @@
-// The names of the kinds of report.
+// The names of the kinds of report, and the sum of phases.
 
 #include "core/record.hpp"
 
@@ -14,5 +14,11 @@ struct Name {
 }  // namespace
 
 std::string kind_name(const Subject& subject) { return std::visit(Name{}, subject); }
+
+Seconds total(const Phases& phases) {
+  Seconds sum;
+  for (const auto& [name, phase] : kNamedPhases) sum += phases.*phase;
+  return sum;
+}
 
 }  // namespace plimsoll

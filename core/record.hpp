@@ -179,6 +179,10 @@ inline constexpr std::array<NamedPhase, 8> kNamedPhases = {
      {"optimizer", &Phases::optimizer},
      {"idle", &Phases::idle}}};
 
+// Of all phases together. What a rank measured is its own mean step, exactly: `idle` is the rest,
+// and communication_hidden is time of the same cores, taken out of backward.
+[[nodiscard]] Seconds total(const Phases& phases);
+
 struct BreakdownItem {
   std::string component;  // "fc1.forward", "all_reduce", "optimizer", ...
   std::string phase;

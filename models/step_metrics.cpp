@@ -4,6 +4,8 @@
 //     utilisation = flop_rate / (compute ceiling of all ranks' cores);  peak_memory: all ranks
 //     together
 //
+// Phases are of one rank and add up to the step, as the measured ones do to a rank's mean step.
+//
 // Source    The report's metric names: core/record.hpp.
 // Assumes   -
 // Fails     -

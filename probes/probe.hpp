@@ -42,6 +42,9 @@ struct ProbeInfo {
   std::vector<MetricInfo> metrics;
   // Whether --size means something to this probe: then ProbeOptions::sizes replaces its own ones.
   bool takes_sizes = false;
+  // Name and version of the libraries that do the work, for the report; nothing: only the
+  // harness's.
+  std::map<std::string, std::string> (*libraries)() = nullptr;
   // Draws conclusions from the finished report: findings, ceilings, derived metrics.
   void (*conclude)(Report& report) = nullptr;
 };

@@ -160,9 +160,7 @@ ExitCode run(const std::string& path) {
   seen.usable_cpus = topology.usable.count();
   seen.load_before = load_per_cpu(seen.usable_cpus);
   look_at_settings(job.plan, topology, seen);
-  std::vector<int> all;
-  for (const sys::CpuSet& cpus : options.cpus) all.insert(all.end(), cpus.begin(), cpus.end());
-  sys::ReferenceLoops loops(all);
+  sys::ReferenceLoops loops;  // on all usable CPUs, like the probes', whatever the plan occupies
   seen.references.push_back(loops.sample());
 
   Progress progress;

@@ -80,6 +80,7 @@ Metric with_samples(Metric result, std::vector<double> samples, const TrainRecor
   result.estimator = Estimator::median;
   result.interval = median_interval(samples);
   result.summary = summary_fields(summary);
+  result.summary["mean"] = mean(samples);  // what the phases, which are means, add up to
   result.samples = std::move(samples);
   return result;
 }
@@ -93,12 +94,18 @@ std::string excluded(const TrainRecord& record, const Measured& measured) {
 }
 
 void add_phases(std::vector<Metric>& metrics, const TrainRecord& record) {
+  Seconds step;
+  for (const RankRecord& rank : record.ranks) step += rank.step_time;
+  if (step == Seconds(0)) return;  // no step with a whole batch
+  const std::string source =
+      "mean over ranks and over the steps of train.step_time, whose value is their median; all "
+      "phases together are the mean step of a rank";
   for (const auto& [name, phase] : kNamedPhases) {
     double sum = 0;
     for (const RankRecord& rank : record.ranks) sum += (rank.phases.*phase).value();
-    metrics.push_back(with_value(metric(std::string("train.phase.") + name, "s", Better::lower,
-                                        "mean over ranks and measured steps"),
-                                 sum / static_cast<double>(record.ranks.size())));
+    metrics.push_back(
+        with_value(metric(std::string("train.phase.") + name, "s", Better::lower, source),
+                   sum / static_cast<double>(record.ranks.size())));
   }
 }
 
@@ -130,9 +137,11 @@ std::vector<Metric> metrics_of(const TrainOptions& options, const TrainRecord& r
   }
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  metrics.push_back(with_value(metric("train.peak_memory", "B", Better::lower,
-                                      "resident set of the process, data set included"),
-                               1024.0 * static_cast<double>(usage.ru_maxrss)));
+  metrics.push_back(
+      with_value(metric("train.peak_memory", "B", Better::lower,
+                        "resident set of the process: data set and buffers of the reference "
+                        "loops included"),
+                 1024.0 * static_cast<double>(usage.ru_maxrss)));
   if (!record.losses.empty()) {
     std::int64_t bytes = 0;
     for (const RankRecord& rank : record.ranks) bytes += rank.bytes_sent;
@@ -251,7 +260,7 @@ Report run_report(const reports::Job& job, const Workload& workload, const Train
   report.created = reports::now_rfc3339();
   report.tool = sys::describe_tool();
   report.command = sys::describe_command(job.argv, job.seed);
-  report.environment = sys::describe_environment();
+  report.environment = sys::describe_environment(sys::fs_root(), backend_libraries());
   report.quality = quality_of(record, measured, surroundings);
   report.metrics = metrics_of(options, record, measured, surroundings);
   report.findings = findings_of(options, record, surroundings);

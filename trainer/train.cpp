@@ -37,7 +37,10 @@ struct Job {
     RankRecord record;
     std::vector<Seconds> ends;  // of each step; the start of measuring when there is no warm-up
     Seconds start;
-    Phases sums;  // over the measured steps
+    // Over the measured steps with a whole batch: those that become train.step_time.
+    std::int64_t measured = 0;
+    Phases sums;
+    Seconds time;
   };
   std::vector<Seen> seen;  // by rank: written by its rank only
   TrainRecord& record;     // written by rank 0 only, while ranks run
@@ -51,12 +54,6 @@ Phases scaled(const Phases& sum, double factor) {
   Phases result;
   for (const auto& [name, phase] : kNamedPhases) result.*phase = sum.*phase * factor;
   return result;
-}
-
-Seconds total(const Phases& phases) {
-  Seconds sum;
-  for (const auto& [name, phase] : kNamedPhases) sum += phases.*phase;
-  return sum;
 }
 
 // Binds each thread of this rank's OpenMP team to a CPU of its own; the threads are kept by the
@@ -190,7 +187,11 @@ void Rank::steps() {
     }
     const Seconds end = sys::now();
     result.phases.idle = end - before - total(result.phases);
-    if (step >= job_.warmup) add(seen_.sums, result.phases);
+    if (step >= job_.warmup && batch.global_count == plan().batch) {
+      ++seen_.measured;
+      add(seen_.sums, result.phases);
+      seen_.time += end - before;
+    }
     seen_.ends.push_back(end);
     before = end;
     if (result.stop) {
@@ -202,8 +203,11 @@ void Rank::steps() {
 }
 
 void Rank::tell() {
-  const std::int64_t measured = std::ssize(seen_.ends) - job_.warmup;
-  if (measured > 0) seen_.record.phases = scaled(seen_.sums, 1.0 / static_cast<double>(measured));
+  if (seen_.measured > 0) {
+    const double share = 1.0 / static_cast<double>(seen_.measured);
+    seen_.record.phases = scaled(seen_.sums, share);
+    seen_.record.step_time = seen_.time * share;
+  }
   seen_.record.bytes_sent = comm_.bytes_sent();
   seen_.record.flop = executor_->flop(Sampler(job_.sampler).local_batch(0, rank()));
   if (rank() != 0) return;

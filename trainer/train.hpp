@@ -46,7 +46,8 @@ struct TrainHooks {
 
 struct RankRecord {
   sys::CpuSet cpus;
-  Phases phases;                // means over the measured steps
+  Phases phases;                // means over the measured steps with a whole batch
+  Seconds step_time;            // mean of this rank's own ones: the sum of the phases
   std::int64_t bytes_sent = 0;  // in all steps
   Flop flop;                    // counted by the kernels, of one whole batch's share
 };

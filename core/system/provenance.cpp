@@ -198,8 +198,10 @@ std::optional<double> steal_ratio(const std::string& root) {
   return fields[7] / sum;
 }
 
-Environment describe_environment(const std::string& root) {
-  return describe_environment(root, read_topology(root), read_cgroup(root));
+Environment describe_environment(const std::string& root, const Libraries& more) {
+  Environment environment = describe_environment(root, read_topology(root), read_cgroup(root));
+  environment.libraries.insert(more.begin(), more.end());
+  return environment;
 }
 
 Environment describe_environment(const std::string& root, const Topology& topology,

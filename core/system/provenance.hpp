@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,7 +15,12 @@
 
 namespace plimsoll::sys {
 
-[[nodiscard]] Environment describe_environment(const std::string& root = fs_root());
+// Name and version of what a program links beyond this library, which the program alone knows:
+// {"onednn", "2.6.3"}.
+using Libraries = std::map<std::string, std::string>;
+
+[[nodiscard]] Environment describe_environment(const std::string& root = fs_root(),
+                                               const Libraries& more = {});
 [[nodiscard]] Environment describe_environment(const std::string& root, const Topology& topology,
                                                const Cgroup& cgroup);
 [[nodiscard]] Tool describe_tool();

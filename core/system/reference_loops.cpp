@@ -70,22 +70,22 @@ std::string amount(const ComputeLoop& loop) {
 }  // namespace
 
 struct ReferenceLoops::State {
-  std::vector<int> cpus;  // empty: the calling thread
+  CpuSet cpus;
   ComputeLoop f32 = compute_f32_loop();
   std::optional<ComputeLoop> bf16 = compute_bf16_loop();
   std::vector<Buffer> buffers;
   int passes = 1;
 
-  [[nodiscard]] std::size_t threads() const { return std::max<std::size_t>(cpus.size(), 1); }
+  [[nodiscard]] std::size_t threads() const { return static_cast<std::size_t>(cpus.count()); }
 
-  // Calls `work(thread)` in every thread, pinned, or in the calling one.
+  // Calls `work(thread)` in one thread a CPU, pinned to it.
   void everywhere(const std::function<void(std::size_t)>& work) const {
-    if (cpus.empty()) return work(0);
+    const std::vector<int> ids = cpus.ids();
     std::vector<std::thread> team;
-    for (std::size_t t = 0; t < cpus.size(); ++t)
+    for (std::size_t t = 0; t < ids.size(); ++t)
       team.emplace_back([&, t] {
         try {
-          pin(cpus[t]);
+          pin(ids[t]);
         } catch (const Error&) {
           // The CPU went away: its loop still runs, somewhere, and shows as slow.
         }
@@ -95,8 +95,11 @@ struct ReferenceLoops::State {
   }
 };
 
-ReferenceLoops::ReferenceLoops(std::vector<int> cpus) : state_(std::make_unique<State>()) {
-  state_->cpus = std::move(cpus);
+ReferenceLoops::ReferenceLoops() : ReferenceLoops(read_topology().usable) {}
+
+ReferenceLoops::ReferenceLoops(const CpuSet& cpus) : state_(std::make_unique<State>()) {
+  expects(!cpus.empty(), "reference loops need a CPU");
+  state_->cpus = cpus;
   const std::size_t words = buffer_words(state_->threads());
   const double bytes = static_cast<double>(words * sizeof(std::uint64_t));
   state_->passes = std::max(1, static_cast<int>(std::round(kStreamBytes / bytes)));
@@ -129,8 +132,7 @@ std::vector<ReferenceTime> ReferenceLoops::sample() {
     for (const Sample& sample : samples) values.push_back(sample.*field);
     return Known<Seconds>{Seconds(mean(values)), ""};
   };
-  const std::string cpus =
-      state.cpus.empty() ? "1 CPU" : std::to_string(state.threads()) + " CPUs at once";
+  const std::string cpus = "on each of CPUs " + format_cpulist(state.cpus) + " at once";
   const std::string stream = std::to_string(state.buffers.front().size()) + " B read " +
                              std::to_string(state.passes) + " times, " + cpus;
   const Known<Seconds> no_bf16{{}, "this CPU has no bf16 instruction that this loop uses"};

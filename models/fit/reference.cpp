@@ -39,8 +39,11 @@ double robust_spread(const std::vector<double>& values) {
 std::optional<Estimate<Seconds>> loop_of(const std::string& name,
                                          const std::vector<Metric>& metrics, Machine& machine) {
   std::vector<double> samples;
+  std::optional<std::string> source;  // other work or other CPUs: not the same loop
   for (const Metric& metric : metrics) {
     if (metric.name != name || !usable(metric)) continue;
+    if (source.value_or(metric.source) != metric.source) continue;
+    source = metric.source;
     const double value = plain_estimate(metric).value;
     const bool positive =
         std::all_of(metric.samples.begin(), metric.samples.end(), [](double s) { return s > 0; });

@@ -98,7 +98,9 @@ Report machine_report(const ProbeInfo& info, const HarnessOptions& options,
   report.created = reports::now_rfc3339();
   report.tool = sys::describe_tool();
   report.command = sys::describe_command(std::move(argv), static_cast<std::int64_t>(options.seed));
-  report.environment = sys::describe_environment();
+  sys::Libraries libraries = {{"google-benchmark", PLIMSOLL_BENCHMARK_VERSION}};
+  if (info.libraries != nullptr) libraries.merge(info.libraries());
+  report.environment = sys::describe_environment(sys::fs_root(), libraries);
   report.quality = quality_of(measured);
   MachineSubject subject;
   subject.level = level_name(options.probe.level);

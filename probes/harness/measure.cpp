@@ -28,7 +28,7 @@ class References {
     if (options.dry_run) return;
     if (options.max_time && *options.max_time < kLeastForReferences) return;
     try {
-      loops_.emplace(options.probe.cpus);
+      loops_.emplace();
     } catch (const Error& error) {
       give_up(error);
     }

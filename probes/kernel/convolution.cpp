@@ -35,7 +35,8 @@ const ProbeInfo kInfo{
                  .meaning = "floating-point operations a second of one convolution, counted as "
                             "direct convolution whatever the library does",
                  .at_least = 1e6,
-                 .at_most = 1e15}}};
+                 .at_most = 1e15}},
+    .libraries = trainer::backend_libraries};
 
 // Axes of the spread; no combination is that of a network that we predict.
 enum Axis : std::size_t { kBatch, kIn, kOut, kKernel, kImage, kPadded };

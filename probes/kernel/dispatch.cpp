@@ -33,7 +33,8 @@ const ProbeInfo kInfo{
                  .unit = "s",
                  .meaning = "time of one operator call that does next to nothing",
                  .at_least = 1e-9,
-                 .at_most = 1e-2}}};
+                 .at_most = 1e-2}},
+    .libraries = trainer::backend_libraries};
 
 constexpr std::int64_t kSweep = std::int64_t{4} << 20;  // more than any core's own cache
 

@@ -34,7 +34,8 @@ const ProbeInfo kInfo{
                  .meaning = "bytes a second of one call, each operand counted once",
                  .at_least = 1e5,
                  .at_most = 1e14}},
-    .takes_sizes = true};
+    .takes_sizes = true,
+    .libraries = trainer::backend_libraries};
 
 constexpr std::int64_t kClasses = 10;
 constexpr std::int64_t kDataset = kRotation;  // bytes that the gather picks from

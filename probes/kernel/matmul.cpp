@@ -35,7 +35,8 @@ const ProbeInfo kInfo{
                  .meaning = "floating-point operations a second of one linear layer of m rows, n "
                             "outputs and k inputs",
                  .at_least = 1e6,
-                 .at_most = 1e15}}};
+                 .at_most = 1e15}},
+    .libraries = trainer::backend_libraries};
 
 // Skinny outputs, powers of two and others; no value is that of a network that we predict.
 const std::vector<std::int64_t> kRows{16, 32, 64, 128, 256, 512, 1024};

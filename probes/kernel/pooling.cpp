@@ -31,7 +31,8 @@ const ProbeInfo kInfo{
                  .unit = "B/s",
                  .meaning = "bytes a second of one pooling, its input and output counted once",
                  .at_least = 1e5,
-                 .at_most = 1e14}}};
+                 .at_most = 1e14}},
+    .libraries = trainer::backend_libraries};
 
 struct Shaped {
   std::int64_t batch, image, channels, kernel, stride;

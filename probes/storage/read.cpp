@@ -7,8 +7,11 @@
 //            percentiles of single reads in the summary (operation_p99_s and so on).
 // Expect     Latency 1e-5..1e-4 s on flash, 5e-3 s on disks, 1e-6 s from the page cache;
 //            bandwidth 1e8..1e10 B/s.
-// Beware     direct:false is the page cache, never the device. A virtual disk is its host's cache.
-//            The engine is part of the result: io_uring and threads differ by a quarter at depth 1.
+// Beware     It measures the file system of --dir; without it, of the first of $TMPDIR, /var/tmp
+// and
+//            /tmp that is not in memory: the metric's source says which. direct:false is the page
+//            cache, never the device. A virtual disk is its host's cache. The engine is part of the
+//            result: io_uring and threads differ by a quarter at depth 1.
 // Verifies   Every word of the file before, and of the blocks last read after; a short read fails.
 // Feeds      Machine::storage, through models/fit/transfers.cpp.
 
@@ -92,11 +95,13 @@ Case make_case(ReadQuantity quantity, const ReadPlan& how, std::exception_ptr un
 }
 
 std::vector<Case> cases(const ProbeOptions& options) {
-  const std::string directory = options.directory.empty() ? "." : options.directory;
+  const bool named = !options.directory.empty();
+  const std::string directory = named ? options.directory : default_directory();
   const Bytes size = file_size(options);
   const Trial trial = try_out(directory, size);
   const auto shared = std::make_shared<Shared>(Shared{directory, size, nullptr});
-  std::string remark;
+  std::string remark;  // the file system is told in any case
+  if (!named) remark += "; in " + directory + ", as no directory was named";
   if (!trial.engine.why.empty()) remark += "; no io_uring: " + trial.engine.why;
   std::vector<Case> list;
   const auto add = [&](const ReadPlan& how) {

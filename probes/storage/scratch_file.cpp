@@ -152,6 +152,18 @@ FileSystem file_system_of(const std::string& directory) {
   return found;
 }
 
+std::string default_directory() {
+  const char* const temporary = std::getenv("TMPDIR");
+  for (const std::string& directory : {std::string(temporary == nullptr ? "" : temporary),
+                                       std::string("/var/tmp"), std::string("/tmp")}) {
+    std::error_code unknown;
+    if (!std::filesystem::is_directory(directory, unknown)) continue;
+    if (access(directory.c_str(), W_OK | X_OK) != 0) continue;
+    if (!file_system_of(directory).in_memory()) return directory;
+  }
+  return ".";
+}
+
 void fill_pattern(std::span<std::byte> block, std::int64_t offset) {
   const auto first = static_cast<std::uint64_t>(offset) / sizeof(std::uint64_t);
   for (std::size_t i = 0; i < block.size() / sizeof(std::uint64_t); ++i) {

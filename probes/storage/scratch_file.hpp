@@ -34,6 +34,11 @@ struct FileSystem {
 };
 [[nodiscard]] FileSystem file_system_of(const std::string& directory);
 
+// Where to make a file when nobody names a directory: the first of $TMPDIR, /var/tmp, /tmp and the
+// current directory that can be written and does not live in memory; the current one when none
+// does.
+[[nodiscard]] std::string default_directory();
+
 // The contents: every aligned word depends on its offset alone.
 void fill_pattern(std::span<std::byte> block, std::int64_t offset);
 [[nodiscard]] bool holds_pattern(std::span<const std::byte> block, std::int64_t offset);

@@ -24,11 +24,11 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
-void add_table(const Table& table, std::string& out) {
+void add_table(const TextTable& table, std::string& out) {
   out += '|';
-  for (const Column& column : table.columns) out += " " + escaped(column.title) + " |";
+  for (const TextColumn& column : table.columns) out += " " + escaped(column.title) + " |";
   out += "\n|";
-  for (const Column& column : table.columns) out += column.right ? " ---: |" : " --- |";
+  for (const TextColumn& column : table.columns) out += column.right ? " ---: |" : " --- |";
   out += '\n';
   for (const auto& row : table.rows) {
     out += '|';

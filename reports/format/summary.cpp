@@ -47,7 +47,7 @@ Section input_section(const Comparison& comparison) {
 }
 
 // A column in which no row says anything is left out.
-void drop_empty_columns(Table& table) {
+void drop_empty_columns(TextTable& table) {
   for (std::size_t i = table.columns.size(); i-- > 0;) {
     const auto at = static_cast<std::ptrdiff_t>(i);
     const bool empty = std::all_of(table.rows.begin(), table.rows.end(),

@@ -10,18 +10,19 @@
 
 namespace plimsoll::reports {
 
-struct Column {
+// Not the Table of reports/page/: that one is for a chart.
+struct TextColumn {
   std::string title;
   bool right = false;  // numbers stand to the right
 };
-struct Table {
-  std::vector<Column> columns;
+struct TextTable {
+  std::vector<TextColumn> columns;
   std::vector<std::vector<std::string>> rows;
 };
 struct Section {
   std::string title;
   std::vector<std::string> lines;
-  Table table;
+  TextTable table;
 };
 
 // The first section is the report's heading.
@@ -35,6 +36,10 @@ struct Section {
 [[nodiscard]] std::vector<Section> prediction_sections(const Prediction& prediction);
 [[nodiscard]] std::vector<Section> validation_sections(const Report& report,
                                                        const Validation& validation);
+
+// "analytic" or "analytic, drift-corrected": the two figures of a tier are never shown alike. Empty
+// when the metric has no tier.
+[[nodiscard]] std::string tier_words(const Params& params);
 
 [[nodiscard]] std::string plan_words(const Plan& plan);          // "mlp, batch 256, 2 workers, ..."
 [[nodiscard]] std::string unusual_plan_words(const Plan& plan);  // what is not as by default

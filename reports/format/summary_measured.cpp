@@ -62,7 +62,7 @@ std::vector<std::pair<std::string, Metrics>> grouped(const Metrics& metrics, Key
   return groups;
 }
 
-void add_rows(const std::string& name, const Metrics& metrics, Table& table) {
+void add_rows(const std::string& name, const Metrics& metrics, TextTable& table) {
   if (metrics.size() <= kMostRows) {
     for (const Metric* m : metrics) {
       table.rows.push_back({name, words_of(m->params, false), value_of(*m), note_of(*m)});
@@ -124,22 +124,27 @@ Section probe_section(const MachineSubject& subject) {
   return section;
 }
 
-// Of many ranks, the mean and the slowest say more than all of them.
+// Of many ranks, the mean and the slowest say more than all of them. Phases are means over steps,
+// so they add up to the mean step, not to its median.
 Section phase_section(const Run& run) {
   Section section{
       .title = "phases, seconds a step",
       .lines = {},
       .table = {.columns = {{"phase"}, {"mean of ranks", true}, {"slowest rank", true}}}};
-  for (const NamedPhase& phase : kNamedPhases) {
+  const auto add = [&](const std::string& name, const auto& time_of) {
     Seconds sum, slowest;
     for (const RankPhases& rank : run.ranks) {
-      sum += rank.phases.*phase.time;
-      slowest = std::max(slowest, rank.phases.*phase.time);
+      sum += time_of(rank.phases);
+      slowest = std::max(slowest, time_of(rank.phases));
     }
     const auto count = static_cast<double>(run.ranks.size());
     section.table.rows.push_back(
-        {phase.name, human(sum.value() / count, "s"), human(slowest.value(), "s")});
+        {name, human(sum.value() / count, "s"), human(slowest.value(), "s")});
+  };
+  for (const NamedPhase& phase : kNamedPhases) {
+    add(phase.name, [&](const Phases& phases) { return phases.*phase.time; });
   }
+  add("all: the mean step", total);
   return section;
 }
 

@@ -23,7 +23,7 @@ std::size_t width_of(const std::string& text) {  // in characters, not bytes
   }));
 }
 
-void add_row(const std::vector<std::string>& cells, const std::vector<Column>& columns,
+void add_row(const std::vector<std::string>& cells, const std::vector<TextColumn>& columns,
              const std::vector<std::size_t>& widths, std::string& out) {
   std::string line = " ";
   for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -36,7 +36,7 @@ void add_row(const std::vector<std::string>& cells, const std::vector<Column>& c
   out += line + '\n';
 }
 
-void add_table(const Table& table, std::string& out) {
+void add_table(const TextTable& table, std::string& out) {
   std::vector<std::string> titles;
   std::vector<std::size_t> widths;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {

@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "reports/format/html_text.hpp"
+#include "reports/format/summary.hpp"
 #include "reports/format/units.hpp"
 #include "reports/page/spec.hpp"
 
@@ -204,6 +205,13 @@ std::string chart_section(const std::vector<Chart>& charts, bool drawn) {
   return out + "</section>\n";
 }
 
+// A tier is said in words, like everywhere else; other parameters as "key=value, ...".
+std::string parameters_text(const Metric& metric) {
+  const bool judged = metric.name.starts_with("validation.");
+  const std::string tier = judged ? tier_words(metric.params) : "";
+  return tier.empty() ? joined(metric.params) : tier;
+}
+
 std::string measurements_section(const Reports& reports) {
   Table table = {"measurements",
                  "one metric of one report",
@@ -221,7 +229,7 @@ std::string measurements_section(const Reports& reports) {
     for (const Metric& metric : reports[i].metrics) {
       std::string status = status_word(metric.status);
       if (!metric.reason.empty()) status += ": " + metric.reason;
-      table.rows.push_back({std::to_string(i + 1), metric.name, joined(metric.params),
+      table.rows.push_back({std::to_string(i + 1), metric.name, parameters_text(metric),
                             metric.value ? human(*metric.value, metric.unit) : "",
                             interval_text(metric), std::to_string(metric.samples.size()), status,
                             kind_word(metric.kind), metric.source});

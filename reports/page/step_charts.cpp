@@ -27,10 +27,10 @@ constexpr std::array<PhaseField, 8> kPhases = {{
     {"h2d", "host to device", &Phases::h2d},
     {"forward", "forward", &Phases::forward},
     {"backward", "backward", &Phases::backward},
+    {"communication_hidden", "communication during backward", &Phases::communication_hidden},
     {"communication_exposed", "communication, exposed", &Phases::communication_exposed},
     {"optimizer", "optimizer", &Phases::optimizer},
     {"idle", "idle", &Phases::idle},
-    {"communication_hidden", "communication, hidden", &Phases::communication_hidden},
 }};
 
 std::vector<std::string> labels_of(const std::vector<ComparedStep>& steps) {
@@ -224,62 +224,43 @@ void add_step_errors(const Reports& reports, std::vector<Chart>& out) {
 
 namespace {
 
-// The segments of one bar from left to right, as shares of `whole`; hidden communication is drawn
-// over the end of backward, where it ran.
+// The segments of one bar from left to right, as shares of `whole`.
 void add_segments(const ComparedStep& step, const StepSide& side, const std::string& name,
-                  Seconds whole, Json& data, Json& hidden) {
-  double at = 0, end_of_backward = 0;
+                  Seconds whole, Json& data) {
+  double at = 0;
   for (const PhaseField& phase : kPhases) {
     const Seconds seconds = side.phases.*phase.seconds;
     if (!(seconds.value() > 0)) continue;
     const double share = 100 * (seconds / whole);
-    Json row = {{"cell", step.label},
-                {"side", name},
-                {"phase", phase.text},
-                {"time", human(seconds.value(), "s")},
-                {"share", fmt::format("{:.1f} % of the measured step", share)}};
-    if (phase.seconds == &Phases::communication_hidden) {
-      row["from"] = std::max(0.0, end_of_backward - share);
-      row["to"] = end_of_backward;
-      hidden.push_back(std::move(row));
-      continue;
-    }
-    row["from"] = at;
-    row["to"] = at += share;
-    if (phase.seconds == &Phases::backward) end_of_backward = at;
-    data.push_back(std::move(row));
+    data.push_back({{"cell", step.label},
+                    {"side", name},
+                    {"phase", phase.text},
+                    {"time", human(seconds.value(), "s")},
+                    {"share", fmt::format("{:.1f} % of the measured mean step", share)},
+                    {"from", at},
+                    {"to", at + share}});
+    at += share;
   }
 }
 
 Json phase_layers(const Json& y) {
   std::vector<std::string> names;
-  for (const PhaseField& phase : kPhases) {
-    if (phase.seconds != &Phases::communication_hidden) names.emplace_back(phase.text);
-  }
+  for (const PhaseField& phase : kPhases) names.emplace_back(phase.text);
   Json x = {{"field", "from"},
             {"type", "quantitative"},
-            {"title", "share of the measured step (%)"},
+            {"title", "share of the measured mean step (%)"},
             {"axis", {{"tickCount", 8}}}};
   const Json tip = tooltip({"cell", "side", "phase", "time", "share"});
   Json color = nominal("phase", "", names);
-  color["scale"]["range"] = {"var(--series-5)", "var(--series-8)", "var(--series-6)",
-                             "var(--series-1)", "var(--series-2)", "var(--series-3)",
-                             "var(--series-7)"};
+  color["scale"]["range"] = Json::array();
+  for (const int series : {5, 8, 6, 1, 4, 2, 3, 7}) {
+    color["scale"]["range"].push_back(fmt::format("var(--series-{})", series));
+  }
   Json layers = Json::array();
   layers.push_back(
       {{"mark", {{"type", "bar"}, {"height", 15}, {"stroke", "var(--ground)"}, {"strokeWidth", 1}}},
        {"encoding",
         {{"y", y}, {"x", x}, {"x2", {{"field", "to"}}}, {"color", color}, {"tooltip", tip}}}});
-  layers.push_back(
-      {{"transform", {{{"filter", "datum.hidden"}}}},
-       {"mark",
-        {{"type", "bar"},
-         {"height", 15},
-         {"fillOpacity", 0},
-         {"stroke", "var(--ground)"},
-         {"strokeWidth", 2},
-         {"strokeDash", {3, 3}}}},
-       {"encoding", {{"y", y}, {"x", x}, {"x2", {{"field", "to"}}}, {"tooltip", tip}}}});
   layers.push_back({{"mark", {{"type", "rule"}, {"color", "var(--text)"}, {"strokeDash", {4, 3}}}},
                     {"encoding", {{"x", {{"datum", 100}, {"type", "quantitative"}}}}}});
   return layers;
@@ -293,25 +274,30 @@ void add_step_phases(const Reports& reports, std::vector<Chart>& out) {
   chart.id = "step-phases";
   chart.title = "Where does the time of a step go?";
   chart.description =
-      "Predicted phases over measured phases, both as a share of the measured step: a predicted "
-      "bar "
-      "that ends left of 100 % was too fast. Communication hidden behind backward is the dashed "
-      "outline at its end; it takes no time of its own.";
+      "Predicted phases over measured phases, both as a share of the measured mean step: a "
+      "predicted bar that ends left of 100 % was too fast. Phases are means over steps and ranks, "
+      "so "
+      "they add up to the mean step; the step time shown elsewhere is the median. Communication "
+      "during backward is work of the same cores, taken out of backward.";
   chart.table = {
       "step-phases", "seconds of a step and rank, by phase", {{"Configuration"}, {"Side"}}, {}};
   for (const PhaseField& phase : kPhases) chart.table.columns.push_back({phase.text, true});
-  chart.table.columns.push_back({"step", true});
-  Json data = Json::array(), hidden = Json::array();
+  chart.table.columns.push_back({"sum: mean step", true});
+  chart.table.columns.push_back({"median step", true});
+  Json data = Json::array();
   for (const ComparedStep& step : steps) {
-    const Seconds whole = step.measured ? step.measured->time : step.predicted->time;
+    const StepSide& reference = step.measured ? *step.measured : *step.predicted;
+    const Seconds sum = total(reference.phases);
+    const Seconds whole = sum.value() > 0 ? sum : reference.time;
     if (!(whole.value() > 0)) continue;
     const auto side = [&](const std::optional<StepSide>& value, const std::string& name) {
       if (!value) return;
-      add_segments(step, *value, name, whole, data, hidden);
+      add_segments(step, *value, name, whole, data);
       std::vector<std::string> row = {step.label, name};
       for (const PhaseField& phase : kPhases) {
         row.push_back(human((value->phases.*phase.seconds).value(), "s"));
       }
+      row.push_back(human(total(value->phases).value(), "s"));
       row.push_back(human(value->time.value(), "s"));
       chart.table.rows.push_back(std::move(row));
     };
@@ -319,10 +305,6 @@ void add_step_phases(const Reports& reports, std::vector<Chart>& out) {
     side(step.measured, "measured");
   }
   if (data.empty()) return;
-  for (Json& row : hidden) {
-    row["hidden"] = true;
-    data.push_back(std::move(row));
-  }
   Json y = {{"field", "side"},
             {"type", "nominal"},
             {"sort", {"predicted", "measured"}},

@@ -41,7 +41,11 @@ std::optional<StepSide> side_of(const Report& report, const Run& run) {
     side.time = Seconds(*metric.value);
     side.low = Seconds(metric.interval ? metric.interval->low : *metric.value);
     side.high = Seconds(metric.interval ? metric.interval->high : *metric.value);
-    if (!run.ranks.empty()) side.phases = run.ranks.front().phases;
+    for (const RankPhases& rank : run.ranks) {
+      for (const auto& [name, phase] : kNamedPhases) {
+        side.phases.*phase += rank.phases.*phase / static_cast<double>(run.ranks.size());
+      }
+    }
     return side;
   }
   return std::nullopt;

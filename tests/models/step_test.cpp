@@ -131,6 +131,7 @@ TEST_CASE("phases and breakdown add up to the step") {
                                              q.communication_exposed + q.optimizer + q.idle)
                                                 .value())
                                          .epsilon(1e-12));
+  CHECK(total(q).value() == Approx(p.step_time.value.value()).epsilon(1e-12));
   double sum = 0;
   std::map<std::string, double> by_phase;
   for (const BreakdownItem& item : p.breakdown) {
@@ -143,6 +144,16 @@ TEST_CASE("phases and breakdown add up to the step") {
         Approx(q.communication_exposed.value()).epsilon(1e-12));
   CHECK(p.step_time.low <= p.step_time.value);
   CHECK(p.step_time.value <= p.step_time.high);
+}
+
+TEST_CASE("what runs during backward is work of the same cores: all phases are still the step") {
+  Machine m = tests::flat_machine(FlopPerSecond(kRate), BytesPerSecond(kBandwidth), 1);
+  m.usable_cores = 2;
+  add_all_reduce(m, 2, 5e-6, 2e9);
+  const Prediction p = predict(
+      m, lenet_workload(), {.workload = "lenet", .batch = 64, .workers = 2, .bucket = Bytes(4096)});
+  CHECK(p.phases.communication_hidden > Seconds(0));
+  CHECK(total(p.phases).value() == Approx(p.step_time.value.value()).epsilon(1e-12));
 }
 
 TEST_CASE("uneven shares: the largest sets the pace, as in training") {

@@ -35,6 +35,7 @@ Report probe_report(const std::string& id, double sample, const std::string& ver
   report.subject = MachineSubject{.level = "quick", .probes = {{.id = id}}};
   report.metrics = {{.name = id + ".time", .unit = "s", .value = 1.0, .samples = {1.0}},
                     reference(sample)};
+  report.environment.libraries = {{"library of " + id, "1"}};
   report.quality.verdict = verdict;
   report.quality.indicators = {{.id = "noise.p90_ratio", .value = sample, .ok = true}};
   return report;
@@ -52,6 +53,20 @@ TEST_CASE("reports of probes are merged, their reference samples joined") {
   REQUIRE(machine.quality.indicators.size() == 1);
   CHECK(machine.quality.indicators[0].value == 0.3);
   CHECK(std::get<MachineSubject>(machine.subject).probes.size() == 2);
+  CHECK(machine.environment.libraries ==
+        std::map<std::string, std::string>{{"library of a.b", "1"}, {"library of c.d", "1"}});
+}
+
+TEST_CASE("samples of a reference loop on other CPUs do not join, and it is told") {
+  Report machine;
+  machine.subject = MachineSubject{.level = "quick"};
+  merge_probe(machine, probe_report("a.b", 0.1, "good"));
+  Report other = probe_report("c.d", 0.9, "good");
+  other.metrics[1].source = "on each of CPUs 1 at once";
+  merge_probe(machine, other);
+  CHECK(machine.metrics[1].samples == std::vector<double>{0.1});
+  REQUIRE(machine.findings.size() == 1);
+  CHECK(machine.findings[0].id == "probe.reference");
 }
 
 TEST_CASE("exit codes follow the outcomes") {

@@ -153,6 +153,28 @@ TEST_CASE("the binary: every case measured, verified, named; nothing left behind
   CHECK(std::filesystem::is_empty(scratch.path()));
 }
 
+TEST_CASE("without a named directory the first real file system is measured, and told") {
+  const Scratch scratch;
+  const FileSystem real = file_system_of(scratch.path());
+  const auto source_with = [](const std::string& temporary) {
+    const ProbeRun run = run_probe_binary(
+        "storage.read", {"--size", "4M", "--filter", "storage.read.latency/block_bytes:4096"},
+        {"env", "TMPDIR=" + temporary});
+    REQUIRE(run.report.has_value());
+    return run.metrics.front().source;
+  };
+  if (!real.in_memory()) {
+    const std::string source = source_with(scratch.path());
+    CHECK(source.find(real.type + " on " + real.device) != std::string::npos);
+    CHECK(source.find("; in " + scratch.path() + ", as no directory was named") !=
+          std::string::npos);
+  }
+  for (const std::string& unusable : {std::string("/dev/shm"), std::string("/nonexistent")}) {
+    if (unusable == "/dev/shm" && !file_system_of(unusable).in_memory()) continue;
+    CHECK(source_with(unusable).find("; in " + unusable) == std::string::npos);
+  }
+}
+
 TEST_CASE("the binary: an unusable directory is said once a metric, and ends 1") {
   const ProbeRun run = run_probe_binary("storage.read", {"--dir", "/nonexistent/folder"});
   CHECK(run.child.exit_code == 1);

@@ -7,6 +7,7 @@
 
 #include "core/error.hpp"
 #include "reports/format/format.hpp"
+#include "reports/format/html.hpp"
 #include "reports/format/units.hpp"
 #include "reports/report.hpp"
 #include "tests/catch.hpp"
@@ -54,6 +55,28 @@ TEST_CASE("the JSON of every minor version so far is still read and written") {
     const std::string path = std::string(PLIMSOLL_SOURCE_DIR) + "/tests/golden/" + name;
     CHECK(to_json(read_report(path)) == to_json(report));
   }
+}
+
+TEST_CASE("the raw and the drift-corrected figure of a tier are told apart everywhere") {
+  Report report = t::all_samples().back();
+  for (const Report& sample : t::all_samples()) {
+    if (kind_name(sample.subject) == "validation") report = sample;
+  }
+  report.metrics.clear();
+  for (const bool corrected : {false, true}) {
+    Metric metric;
+    metric.name = "validation.error_median";
+    metric.params = {{"tier", std::string("analytic")}, {"corrected", corrected}};
+    metric.unit = "1";
+    metric.value = corrected ? 0.25 : 0.125;
+    report.metrics.push_back(metric);
+  }
+  CHECK(has(terminal(report), "12.5 %  analytic\n"));
+  CHECK(has(terminal(report), "25.0 %  analytic, drift-corrected\n"));
+  CHECK(has(markdown(report), "25.0 %  analytic, drift-corrected"));
+  const std::string page = html_page({report});
+  CHECK(has(page, "<td>analytic</td><td class=\"num\">0.1250</td>"));
+  CHECK(has(page, "<td>analytic, drift-corrected</td><td class=\"num\">0.2500</td>"));
 }
 
 TEST_CASE("the table of formats names each once, and each writes something") {

@@ -29,6 +29,10 @@ TEST_CASE("this machine: what is unknown has a reason, what is known is not zero
   CHECK(host.frequency_hz.value.has_value() == host.frequency_hz.reason.empty());
   if (host.frequency_hz.value) CHECK(*host.frequency_hz.value > 0);
   CHECK(host.libraries.count("hwloc") == 1);
+  CHECK(host.libraries.count("onednn") == 0);  // not linked here: a program that does says so
+  const Environment more = describe_environment("", {{"onednn", "1.2.3"}});
+  CHECK(more.libraries.at("onednn") == "1.2.3");
+  CHECK(more.libraries.count("hwloc") == 1);
 }
 
 TEST_CASE("frequency and governor from files, and their absence") {

@@ -3,10 +3,12 @@
 #include "core/system/reference_loops.hpp"
 
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "core/system/affinity.hpp"
 #include "core/system/reference_kernels.hpp"
+#include "core/system/topology.hpp"
 #include "tests/catch.hpp"
 
 namespace plimsoll::sys {
@@ -35,8 +37,19 @@ TEST_CASE("the streaming sum has a closed form, and a page left out shows") {
   CHECK(stream_sum(std::span(words).subspan(512)) != counting_sum(words.size()));
 }
 
-TEST_CASE("samples have the same names in the same order, alone and on every CPU") {
-  for (const std::vector<int>& cpus : {std::vector<int>{}, affinity().ids()}) {
+TEST_CASE("loops run on every usable CPU, and say so") {
+  const std::string all = "CPUs " + format_cpulist(read_topology().usable) + " at once";
+  const std::string one = "CPUs " + std::to_string(affinity().first()) + " at once";
+  for (const ReferenceTime& time : ReferenceLoops().sample()) {
+    if (time.time.value) CHECK(time.source.find(all) != std::string::npos);
+  }
+  for (const ReferenceTime& time : ReferenceLoops(CpuSet{affinity().first()}).sample()) {
+    if (time.time.value) CHECK(time.source.find(one) != std::string::npos);
+  }
+}
+
+TEST_CASE("samples have the same names in the same order, on one CPU and on every one") {
+  for (const CpuSet& cpus : {CpuSet{affinity().first()}, affinity()}) {
     ReferenceLoops loops(cpus);
     const CpuSet before = affinity();
     const auto first = loops.sample(), second = loops.sample();

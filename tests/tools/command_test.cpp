@@ -102,8 +102,36 @@ TEST_CASE("run refuses a folder that holds a run, unless forced") {
   CHECK(reports::read_text(scratch.path() + "/machine.json") == "{}");
 }
 
-TEST_CASE("a cell filter that matches nothing lists the cells") {
-  const auto result = plimsoll::test::plimsoll({"run", "--cells", "vgg.*"});
-  CHECK(result.exit_code == 2);
-  CHECK_THAT(result.err, Contains("vgg.*") && Contains("mlp-b64-w1"));
+TEST_CASE("a cell filter that matches nothing, or is none, exits 2 and lists the cells") {
+  const tools::ScratchDirectory scratch;
+  const std::vector<std::vector<std::string>> commands = {
+      {"run"}, {"validate", "--machine", scratch.path() + "/none.json"}};
+  for (const auto& command : commands) {
+    for (const char* pattern : {"vgg.*", "[a", "(mlp", "*"}) {
+      CAPTURE(command[0], pattern);
+      std::vector<std::string> arguments = command;
+      arguments.insert(arguments.end(), {"--out", scratch.path() + "/out", "--cells", pattern});
+      const auto result = plimsoll::test::plimsoll(arguments);
+      CHECK(result.exit_code == 2);
+      CHECK_THAT(result.err, Contains("'" + std::string(pattern) + "'") && Contains("--cells") &&
+                                 Contains("fix:") && Contains("mlp-b64-w1"));
+      CHECK_FALSE(std::filesystem::exists(scratch.path() + "/out"));  // nothing was begun
+    }
+  }
+  const auto filter = plimsoll::test::plimsoll({"probe", "cpu.flops", "--filter", "[a"});
+  CHECK(filter.exit_code == 2);
+  CHECK_THAT(filter.err, Contains("[a") && Contains("--filter") && Contains("fix:"));
+}
+
+TEST_CASE("a cell filter of validate chooses as in run, and not among files") {
+  const tools::ScratchDirectory scratch;
+  // The cell is chosen; then the machine report is found to be missing.
+  const auto chosen =
+      plimsoll::test::plimsoll({"validate", "--machine", scratch.path() + "/none.json", "--out",
+                                scratch.path(), "--cells", "lenet-b64-w."});
+  CHECK(chosen.exit_code == 1);
+  CHECK_THAT(chosen.err, Contains("none.json"));
+  const auto files = plimsoll::test::plimsoll({"validate", "p.json", "--cells", "mlp.*"});
+  CHECK(files.exit_code == 2);
+  CHECK_THAT(files.err, Contains("--cells"));
 }

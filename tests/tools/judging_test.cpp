@@ -46,8 +46,8 @@ Report run(double seconds, double slow = 1.0) {
   return report;
 }
 
-const ReferenceTimes kProbed = {{"reference.compute_f32.time", 1.0},
-                                {"reference.memory.time", 1.0}};
+const ReferenceTimes kProbed = {{"reference.compute_f32.time", {1.0, ""}},
+                                {"reference.memory.time", {1.0, ""}}};
 
 ValidationCell judge_one(const Report& predicted, const std::vector<Report>& runs) {
   std::vector<Judged> judged;
@@ -73,6 +73,20 @@ TEST_CASE("an injected drift is divided out by the reference loops alone") {
   CHECK(cell.corrected_error == Approx(0.0).margin(1e-12));
   // Training slowed down while the loops did not: no excuse.
   CHECK(judge_one(prediction(0.10), {run(0.20)}).corrected_error == Approx(-0.5));
+}
+
+TEST_CASE("loops of other work or other CPUs correct nothing, and it is told") {
+  Report other = run(0.20, 2.0);
+  other.metrics[1].source = "avx2 fma, 10 FLOP, on each of CPUs 0 at once";
+  CHECK(judge_one(prediction(0.10), {other}).drift_ratio == Approx(2.0));  // by memory alone
+  CHECK_FALSE(drift_unknown(reference_times(other), kProbed));
+  other.metrics[2].source = "64 B read 2 times, on each of CPUs 0 at once";
+  const ValidationCell cell = judge_one(prediction(0.10), {other});
+  CHECK(cell.drift_ratio == 1.0);
+  CHECK(cell.corrected_error == cell.error);
+  CHECK(drift_unknown(reference_times(other), kProbed));
+  CHECK(drift_unknown(reference_times(run(0.1)), {}));
+  CHECK_FALSE(drift_unknown(reference_times(run(0.1)), kProbed));
 }
 
 TEST_CASE("the A/A spread is the spread of the same run; one run has none") {

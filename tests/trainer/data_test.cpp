@@ -250,7 +250,8 @@ TEST_CASE("loaders give the sampler's batches in order, with any number of threa
     std::vector<std::vector<std::int32_t>> labels(static_cast<std::size_t>(slots),
                                                   std::vector<std::int32_t>(8));
     std::vector<InputSlot> lent;
-    for (std::size_t s = 0; s < x.size(); ++s) lent.push_back({x[s].data(), labels[s].data()});
+    for (std::size_t s = 0; s < x.size(); ++s)
+      lent.push_back({.x = x[s].data(), .tokens = nullptr, .labels = labels[s].data()});
     Loader loader(data, options,
                   {.rank = 1, .workers = workers, .prefetch = 3, .first_step = 2, .steps = 40},
                   lent);
@@ -279,7 +280,8 @@ TEST_CASE(
     std::vector<std::vector<float>> x(4, std::vector<float>(10 * 16));
     std::vector<std::vector<std::int32_t>> labels(4, std::vector<std::int32_t>(10));
     std::vector<InputSlot> lent;
-    for (std::size_t s = 0; s < 4; ++s) lent.push_back({x[s].data(), labels[s].data()});
+    for (std::size_t s = 0; s < 4; ++s)
+      lent.push_back({.x = x[s].data(), .tokens = nullptr, .labels = labels[s].data()});
     Loader loader(data, too_long, {.workers = workers, .prefetch = 3, .steps = 3}, lent);
     CHECK(has(problem_of([&] {
                 for (int i = 0; i < 3; ++i) static_cast<void>(loader.next());

@@ -261,3 +261,35 @@ TEST_CASE(
     CHECK(end == layout.total);
   }
 }
+
+TEST_CASE("the phases of a rank add up to its mean step, over the steps of train.step_time") {
+  const Workload workload = tiny_workload();
+  const Data data = load_data(workload, "synthetic:100", 3);  // batches of 32, 32, 32, 4
+  for (const int workers : {1, 2, 3}) {
+    TrainOptions options = plain_sgd("tiny", 32, workers, 0);
+    options.epochs = 3;
+    options.warmup_steps = 2;
+    Progress progress;
+    const TrainRecord record = train(workload, data, options, progress);
+    REQUIRE(record.step_times.size() == 10);
+    Seconds sum;
+    std::int64_t whole = 0;
+    for (std::size_t i = 0; i < record.step_times.size(); ++i) {
+      if (record.samples[i + 2] != 32) continue;
+      sum += record.step_times[i];
+      ++whole;
+    }
+    CHECK(whole == 7);
+    for (const RankRecord& rank : record.ranks) {
+      INFO(workers << " workers");
+      CHECK(rank.step_time > Seconds(0));
+      CHECK(total(rank.phases).value() == Approx(rank.step_time.value()).epsilon(1e-9));
+      CHECK(rank.phases.idle.value() >= -1e-9);
+      // Alone, its own steps are those of the whole job.
+      if (workers == 1) {
+        CHECK(rank.step_time.value() * static_cast<double>(whole) ==
+              Approx(sum.value()).epsilon(1e-9));
+      }
+    }
+  }
+}

@@ -44,12 +44,24 @@ TEST_CASE("a run leaves a report that fits the schema, with every metric it prom
       CHECK(metric_of(report, "train.step_time").samples.size() == 6);
       CHECK(metric_of(report, "reference.memory.time").samples.size() == 2);
       CHECK((*metric_of(report, "train.bytes_sent").value > 0) == (workers > 1));
+      const Metric& step = metric_of(report, "train.step_time");
+      CHECK(has(metric_of(report, "train.phase.idle").source, "median"));
+      double phases = 0;
+      for (const NamedPhase& phase : kNamedPhases) {
+        phases += *metric_of(report, std::string("train.phase.") + phase.name).value;
+      }
+      if (workers == 1) CHECK(phases == Approx(step.summary.at("mean")).epsilon(1e-9));
+      Seconds ranks;
+      for (const RankPhases& rank : std::get<Run>(report.subject).ranks)
+        ranks += total(rank.phases);
+      CHECK(phases * workers == Approx(ranks.value()).epsilon(1e-9));
       const Run& subject = std::get<Run>(report.subject);
       CHECK(subject.warmup_steps == 2);
       CHECK(subject.steps == 6);
       CHECK(subject.ranks.size() == static_cast<std::size_t>(workers));
       CHECK(!subject.implementations.empty());
       CHECK(!subject.partial);
+      CHECK(subject.backend == "cpu: oneDNN " + report.environment.libraries.at("onednn"));
       if (workers == 2) CHECK(subject.ranks[0].cpus != subject.ranks[1].cpus);
     }
   }
@@ -109,6 +121,17 @@ TEST_CASE("one usable CPU is one worker; its own id is reported") {
   const ProgramRun run = run_trainer(small_job(), alone);
   REQUIRE(run.report.has_value());
   CHECK(std::get<Run>(run.report->subject).ranks[0].cpus == std::to_string(cpu));
+}
+
+TEST_CASE("reference loops take every usable CPU, also when the plan takes one") {
+  const auto says = [](const ProgramRun& run, const std::string& cpus) {
+    REQUIRE(run.report.has_value());
+    return has(metric_of(*run.report, "reference.memory.time").source, "CPUs " + cpus + " at once");
+  };
+  const int cpu = sys::affinity().ids().back();
+  CHECK(says(run_trainer(small_job()), sys::format_cpulist(sys::affinity())));
+  CHECK(
+      says(run_trainer(small_job(), {"taskset", "-c", std::to_string(cpu)}), std::to_string(cpu)));
 }
 
 TEST_CASE("variables of OpenMP do not change the plan, and are told of") {

@@ -133,8 +133,7 @@ void describe_findings(const std::vector<Finding>& findings, std::size_t checked
 
 void run(const Options& options, Context& context) {
   const sys::Facts facts = sys::gather_facts();
-  Report report = envelope(MachineSubject{.level = "default"}, context.argv);
-  report.environment = facts.environment;
+  Report report = envelope(MachineSubject{.level = "default"}, context.argv, {}, facts.environment);
   report.findings = sys::diagnose(facts, options.only);
   const bool error = std::any_of(report.findings.begin(), report.findings.end(),
                                  [](const Finding& f) { return f.severity == Severity::error; });

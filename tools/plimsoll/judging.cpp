@@ -45,17 +45,24 @@ void check_pair(const Judged& prediction, const Judged& run) {
   }
 }
 
-double drift_ratio(const ReferenceTimes& now, const ReferenceTimes& when_probed) {
-  double product = 1;
-  int loops = 0;
+// How much longer each comparable loop took.
+std::vector<double> slowdowns(const ReferenceTimes& now, const ReferenceTimes& when_probed) {
+  std::vector<double> ratios;
   for (const char* loop : kLoops) {
     const auto before = when_probed.find(loop);
     const auto after = now.find(loop);
     if (before == when_probed.end() || after == now.end()) continue;
-    product *= after->second / before->second;
-    ++loops;
+    if (before->second.source != after->second.source) continue;
+    ratios.push_back(after->second.seconds / before->second.seconds);
   }
-  return loops == 0 ? 1.0 : std::pow(product, 1.0 / loops);
+  return ratios;
+}
+
+double drift_ratio(const ReferenceTimes& now, const ReferenceTimes& when_probed) {
+  const std::vector<double> ratios = slowdowns(now, when_probed);
+  double product = 1;
+  for (const double ratio : ratios) product *= ratio;
+  return ratios.empty() ? 1.0 : std::pow(product, 1.0 / static_cast<double>(ratios.size()));
 }
 
 // Mean over ranks: what a step of the whole job spends in each phase.
@@ -89,9 +96,14 @@ Metric figure(const std::string& name, double value, const std::string& tier, bo
 ReferenceTimes reference_times(const Report& report) {
   ReferenceTimes times;
   for (const char* loop : kLoops) {
-    if (const Metric* metric = metric_named(report, loop)) times[loop] = *metric->value;
+    if (const Metric* metric = metric_named(report, loop))
+      times[loop] = {*metric->value, metric->source};
   }
   return times;
+}
+
+bool drift_unknown(const ReferenceTimes& now, const ReferenceTimes& when_probed) {
+  return slowdowns(now, when_probed).empty();
 }
 
 double drift_within(const Report& run) {

@@ -3,7 +3,8 @@
 // Error = (predicted - measured) / measured, given twice: raw, and drift-corrected by the reference
 // loops alone. The rule of the correction is fixed here, before anything is measured, and is the
 // same for every cell: measured time is divided by the geometric mean of how much longer the
-// compute (f32) and memory reference loops took around the run than around the probes.
+// compute (f32) and memory reference loops took around the run than around the probes. A loop whose
+// source differs between the two did other work or ran on other CPUs: it is left out.
 
 #pragma once
 
@@ -17,7 +18,7 @@ namespace plimsoll::tools {
 
 inline constexpr const char* kDriftRule =
     "measured / geometric mean over {reference.compute_f32, reference.memory} of (time around the "
-    "run / time around the probes)";
+    "run / time around the probes), of loops with the same work on the same CPUs";
 
 // A run is repeated when a reference loop took this much longer (or shorter) after it than before.
 inline constexpr double kDriftLimit = 0.10;
@@ -27,9 +28,16 @@ struct Judged {
   ReportRef reference;
 };
 
-// Seconds of the named reference loop in a report (machine or run), or nothing.
-using ReferenceTimes = std::map<std::string, double>;
+// The reference loops in a report (machine or run), by name.
+struct LoopTime {
+  double seconds = 0;
+  std::string source;  // work and CPUs
+};
+using ReferenceTimes = std::map<std::string, LoopTime>;
 [[nodiscard]] ReferenceTimes reference_times(const Report& report);
+
+// Whether no loop of the two can be compared: then nothing is corrected, the drift ratio is 1.
+[[nodiscard]] bool drift_unknown(const ReferenceTimes& now, const ReferenceTimes& when_probed);
 
 // How far the reference loops moved during one run: max over loops of |last / first - 1|.
 [[nodiscard]] double drift_within(const Report& run);

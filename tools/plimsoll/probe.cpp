@@ -44,7 +44,8 @@ void run(const Options& options, Context& context) {
   sys::handle_interrupts();
   ProgressLine line;
   const Report machine =
-      run_probes(request, [&](const std::string& what, double done) { line.show(what, done); });
+      run_probes(request, sys::gather_facts(),
+                 [&](const std::string& what, double done) { line.show(what, done); });
   line.clear();
   if (!options.out.empty()) reports::write_report(machine, options.out);
   if (!options.json.empty()) reports::write_report(machine, options.json);
@@ -78,7 +79,9 @@ void add_probe(CLI::App& root, Context& context) {
       ->add_option("--max-time", options->max_time,
                    "seconds for all probes together: fewer samples, wider intervals")
       ->check(CLI::PositiveNumber);
-  command->add_option("--dir", request.directory, "where storage probes may make their file");
+  command->add_option("--dir", request.directory,
+                      "where storage probes may make their file: the file system that they measure "
+                      "[$TMPDIR, /var/tmp or /tmp: the first that is not in memory]");
   command->add_option("--seed", request.seed, "of the order of measurements")
       ->capture_default_str();
   command->add_flag("--dry-run", request.dry_run, "what would be measured and how long it takes");

@@ -11,7 +11,6 @@
 
 #include "core/statistics.hpp"
 #include "core/system/clock.hpp"
-#include "core/system/doctor.hpp"
 #include "core/system/process.hpp"
 #include "core/system/signals.hpp"
 #include "reports/report.hpp"
@@ -149,9 +148,20 @@ std::vector<std::string> missing_in(const Report& machine) {
   return missing;
 }
 
-void join_samples(Metric& into, const Metric& more) {
+// Only times of the same work on the same CPUs belong together.
+void join_samples(Metric& into, const Metric& more, std::vector<Finding>& findings) {
+  if (more.samples.empty()) return;
+  if (into.samples.empty()) into.source = more.source;
+  if (into.source != more.source) {
+    findings.push_back({.id = "probe.reference",
+                        .severity = Severity::warning,
+                        .message = more.name + " was taken as '" + more.source +
+                                   "' by one probe and as '" + into.source + "' by others",
+                        .effect = "its samples are left out: drift is told by the others alone",
+                        .fix = "keep CPUs and memory of this process the same while probes run"});
+    return;
+  }
   into.samples.insert(into.samples.end(), more.samples.begin(), more.samples.end());
-  if (into.samples.empty()) return;
   into.value = median(into.samples);
   if (into.samples.size() > 1) into.interval = median_interval(into.samples);
   into.summary = summary_fields(summarize(into.samples));
@@ -201,11 +211,13 @@ void merge_probe(Report& machine, const Report& probe) {
       return other.name == metric.name && other.params == metric.params;
     });
     if (metric.name.starts_with("reference.") && same != machine.metrics.end()) {
-      join_samples(*same, metric);
+      join_samples(*same, metric, machine.findings);
     } else {
       machine.metrics.push_back(metric);
     }
   }
+  machine.environment.libraries.insert(probe.environment.libraries.begin(),
+                                       probe.environment.libraries.end());
   machine.findings.insert(machine.findings.end(), probe.findings.begin(), probe.findings.end());
   auto& subject = std::get<MachineSubject>(machine.subject);
   const auto& part = std::get<MachineSubject>(probe.subject);
@@ -228,13 +240,13 @@ void merge_probe(Report& machine, const Report& probe) {
   }
 }
 
-Report run_probes(const ProbeRequest& request, const ProbeProgress& progress) {
+Report run_probes(const ProbeRequest& request, const sys::Facts& facts,
+                  const ProbeProgress& progress) {
   const Pace& pace = pace_of(request.level);
   const std::vector<std::string> probes = matching_probes(request);
   const Seconds begin = sys::now();
-  const sys::Facts facts = sys::gather_facts();
-  Report machine = envelope(MachineSubject{.level = request.level}, request.argv, request.seed);
-  machine.environment = facts.environment;
+  Report machine = envelope(MachineSubject{.level = request.level}, request.argv, request.seed,
+                            facts.environment);
   machine.findings = sys::diagnose(facts);
   for (std::size_t i = 0; i < probes.size(); ++i) {
     const std::string& id = probes[i];

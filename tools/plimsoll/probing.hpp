@@ -11,6 +11,7 @@
 
 #include "core/error.hpp"
 #include "core/record.hpp"
+#include "core/system/doctor.hpp"
 #include "core/units.hpp"
 
 namespace plimsoll::tools {
@@ -36,7 +37,9 @@ using ProbeProgress = std::function<void(const std::string& what, double share_d
 // no probe of.
 [[nodiscard]] std::vector<std::string> select_probes(const std::vector<std::string>& selection);
 
-[[nodiscard]] Report run_probes(const ProbeRequest& request, const ProbeProgress& progress);
+// `facts` of this machine become the report's environment and its first findings.
+[[nodiscard]] Report run_probes(const ProbeRequest& request, const sys::Facts& facts,
+                                const ProbeProgress& progress);
 
 // The exit code that a report of run_probes() deserves.
 [[nodiscard]] ExitCode exit_code_of(const Report& machine);
@@ -45,7 +48,8 @@ using ProbeProgress = std::function<void(const std::string& what, double share_d
 [[nodiscard]] std::string probe_plan(const ProbeRequest& request);
 
 // Appends the report of one probe to `machine`. Samples of the reference loops join those that are
-// there; the quality is that of the worst.
+// there; the quality is that of the worst,
+// the libraries are those of all.
 void merge_probe(Report& machine, const Report& probe);
 
 }  // namespace plimsoll::tools

@@ -10,7 +10,6 @@
 #include <ctime>
 #include <filesystem>
 #include <memory>
-#include <regex>
 #include <string>
 #include <vector>
 
@@ -24,6 +23,7 @@
 #include "tools/plimsoll/probing.hpp"
 #include "tools/plimsoll/progress.hpp"
 #include "tools/plimsoll/subcommand.hpp"
+#include "tools/plimsoll/training.hpp"
 #include "tools/plimsoll/validating.hpp"
 
 namespace plimsoll::tools {
@@ -36,7 +36,8 @@ struct Options {
   std::string directory;  // empty: a new one named by the time
   std::string cells;      // regular expression over cell names
   std::string data_dir;
-  int blocks = 0;  // 0: by level
+  int blocks = 0;        // 0: by level
+  double timeout_s = 0;  // of one training; 0: from its prediction
   std::int64_t seed = 1;
 };
 
@@ -71,21 +72,6 @@ void prepare(const std::string& directory, bool force) {
   const std::string trial = directory + "/.write-test";
   reports::write_text(std::string(1 << 20, ' '), trial);
   fs::remove(trial, error);
-}
-
-std::vector<Plan> chosen_cells(const Options& options, int usable_cpus) {
-  std::vector<Plan> plans;
-  const std::regex wanted(options.cells.empty() ? ".*" : options.cells);
-  std::string known;
-  for (const Plan& plan : validation_suite(usable_cpus)) {
-    known += " " + cell_name(plan);
-    if (std::regex_match(cell_name(plan), wanted)) plans.push_back(plan);
-  }
-  if (plans.empty()) {
-    throw usage_error("no cell matches '" + options.cells + "'", "--cells",
-                      "use a regular expression over:" + known);
-  }
-  return plans;
 }
 
 void say_findings(const std::vector<Finding>& findings) {
@@ -137,6 +123,7 @@ ValidationRequest validation_request(const Options& options, const std::string& 
   request.blocks = options.blocks > 0 ? options.blocks : options.quick ? 2 : 3;
   request.max_attempts = options.quick ? 2 : 3;
   request.block_time = Seconds(options.quick ? 0.8 : options.full ? 8.0 : 3.0);
+  if (options.timeout_s > 0) request.timeout = Seconds(options.timeout_s);
   request.seed = options.seed;
   request.data_dir = options.data_dir;
   request.argv = context.argv;
@@ -148,7 +135,7 @@ void run(Options options, Context& context) {
     throw usage_error("both --quick and --full were given", "plimsoll run", "give one");
   }
   const std::vector<Plan> plans =
-      chosen_cells(options, static_cast<int>(sys::read_topology().usable.count()));
+      chosen_cells(validation_suite(sys::read_topology().usable.count()), options.cells);
   const std::string directory =
       options.directory.empty() ? new_directory_name() : options.directory;
   ProbeRequest probes = probe_request(options, directory, context);
@@ -166,11 +153,12 @@ void run(Options options, Context& context) {
   std::fprintf(stderr, "plimsoll run (%s): writing to %s\n", level_of(options).c_str(),
                directory.c_str());
   std::fputs("1/4 doctor\n", stderr);
-  say_findings(sys::diagnose(sys::gather_facts()));
+  const sys::Facts facts = sys::gather_facts();
+  say_findings(sys::diagnose(facts));
 
   std::fputs("2/4 probes: what this machine can do\n", stderr);
-  const Report machine =
-      run_probes(probes, [&](const std::string& what, double done) { line.show(what, done); });
+  const Report machine = run_probes(
+      probes, facts, [&](const std::string& what, double done) { line.show(what, done); });
   line.clear();
   reports::write_report(machine, validation.machine_path);
   const bool probed_whole = !std::get<MachineSubject>(machine.subject).partial;
@@ -182,7 +170,8 @@ void run(Options options, Context& context) {
     line.clear();
     std::fputs(reports::terminal(machine).c_str(), stdout);
     std::fputs(reports::terminal(verdict).c_str(), stdout);
-    context.exit_code = verdict.findings.empty() ? exit_code_of(machine) : ExitCode::partial;
+    context.exit_code = exit_code_of_validation(verdict);
+    if (context.exit_code == ExitCode::good) context.exit_code = exit_code_of(machine);
   }
   std::fputs("4/4 report\n", stderr);
   write_page(directory, collect(directory));
@@ -201,12 +190,12 @@ void add_run(CLI::App& root, Context& context) {
   command->add_option("--out", options->directory,
                       "folder for all reports [plimsoll-results/<time>]");
   command->add_flag("--force", options->force, "replace a run that the folder holds");
-  command->add_option("--cells", options->cells,
-                      "only cells whose name matches, e.g. 'lenet-.*-w2'");
+  command->add_option("--cells", options->cells, kCellsHelp);
   command->add_option("--blocks", options->blocks, "times each cell is trained [3, quick 2]")
       ->check(CLI::Range(1, 100));
   command->add_option("--seed", options->seed, "of training and of the order")
       ->capture_default_str();
+  command->add_option("--timeout", options->timeout_s, kTimeoutHelp)->check(CLI::PositiveNumber);
   command->add_option("--data-dir", options->data_dir, "folder with the IDX files");
   command->add_flag("--dry-run", options->dry_run, "say what would be done");
   command->footer(

@@ -41,10 +41,9 @@ void run(Options options, Context& context) {
   const ScratchDirectory scratch;
   const std::string wanted = job.out;
   job.out = scratch.path() + "/run.json";
-  const auto timeout =
-      options.timeout_s > 0 ? std::optional(Seconds(options.timeout_s)) : std::nullopt;
-  context.exit_code = train(job, true, timeout);
-  if (!std::filesystem::exists(job.out)) return;  // a diverged or interrupted run has its report
+  const Seconds limit = options.timeout_s > 0 ? Seconds(options.timeout_s) : time_limit(job);
+  context.exit_code = train(job, true, limit);
+  if (!std::filesystem::exists(job.out)) return;  // a diverged or stopped run may have its report
   const std::string text = reports::read_text(job.out);
   if (!wanted.empty()) reports::write_text(text, wanted);
   if (!options.json.empty()) reports::write_text(text, options.json);
@@ -70,7 +69,7 @@ void add_train(CLI::App& root, Context& context) {
   command->add_flag("--evaluate", job.evaluate, "accuracy on the test set at the end");
   command->add_option("--data-dir", job.data_dir, "folder with the data set's IDX files");
   command->add_option("--prediction", job.prediction, "a prediction made before this run");
-  command->add_option("--timeout", options->timeout_s, "seconds until the run is stopped");
+  command->add_option("--timeout", options->timeout_s, kTimeoutHelp)->check(CLI::PositiveNumber);
   command->add_option("--out", job.out, "write the run report here");
   command->add_option("--json", options->json, "the same; - prints it and nothing else");
   command->footer(

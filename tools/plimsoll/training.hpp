@@ -11,8 +11,18 @@
 
 namespace plimsoll::tools {
 
-// Runs `job` (its `out` must name a file) and returns how the trainer ended; its own message has
-// gone to stderr by then. `show` passes its progress line and summary through.
-[[nodiscard]] ExitCode train(const reports::Job& job, bool show, std::optional<Seconds> timeout);
+// How long a job may take before it counts as hung: two minutes to begin and to end, and twenty
+// times what its steps are expected to take. `step` is a predicted step time. Without one it is
+// estimated from the graph for a machine of 5 GFLOP/s and 1 GB/s, which any core exceeds.
+// A user's own data set is counted by the size of its files, which may be compressed.
+[[nodiscard]] Seconds time_limit(const reports::Job& job, std::optional<Seconds> step = {});
+
+inline constexpr const char* kTimeoutHelp =
+    "seconds that a training may take before it is stopped [generous, from its estimate]";
+
+// Runs `job` (its `out` must name a file) and returns how the trainer ended; the message has gone
+// to stderr by then. `show` passes its progress line and summary through. After `limit` it is asked
+// to end, and killed with its ranks when it does not; a report that it still wrote is there.
+[[nodiscard]] ExitCode train(const reports::Job& job, bool show, Seconds limit);
 
 }  // namespace plimsoll::tools

@@ -13,6 +13,7 @@
 #include "reports/report.hpp"
 #include "tools/plimsoll/progress.hpp"
 #include "tools/plimsoll/subcommand.hpp"
+#include "tools/plimsoll/training.hpp"
 #include "tools/plimsoll/validating.hpp"
 
 namespace plimsoll::tools {
@@ -21,8 +22,9 @@ namespace {
 struct Options {
   std::vector<std::string> files;
   ValidationRequest request;
+  std::string cells;  // regular expression over cell names
   std::string json;
-  double tolerance_percent = -1;
+  double tolerance_percent = -1, timeout_s = 0;
   bool quick = false;
 };
 
@@ -33,12 +35,14 @@ Report suite(Options& options, const Context& context) {
                       "give --machine machine.json (see plimsoll probe), or prediction and run "
                       "reports");
   }
-  request.plans = validation_suite(static_cast<int>(sys::read_topology().usable.count()));
+  request.plans =
+      chosen_cells(validation_suite(sys::read_topology().usable.count()), options.cells);
   request.argv = context.argv;
   if (options.quick) {
     request.blocks = 2;
     request.block_time = Seconds(1);
   }
+  if (options.timeout_s > 0) request.timeout = Seconds(options.timeout_s);
   sys::handle_interrupts();
   ProgressLine line;
   return validate_suite(request,
@@ -53,17 +57,17 @@ double median_error(const Report& report) {
 }
 
 void run(Options options, Context& context) {
+  if (!options.files.empty() && !options.cells.empty()) {
+    throw usage_error("--cells chooses from the suite, and files were given", "--cells",
+                      "give files of the wanted cells only, or --machine and no files");
+  }
   const Report report =
       options.files.empty() ? suite(options, context) : validate_files(options.files, context.argv);
   if (!options.json.empty()) reports::write_text(reports::to_json(report), options.json);
   if (options.json != "-") std::fputs(reports::terminal(report).c_str(), stdout);
-  const auto& validation = std::get<Validation>(report.subject);
-  if (validation.partial) {
-    context.exit_code = ExitCode::interrupted;
-  } else if (!report.findings.empty()) {
-    context.exit_code = ExitCode::partial;
-  } else if (options.tolerance_percent >= 0 &&
-             median_error(report) * 100 > options.tolerance_percent) {
+  context.exit_code = exit_code_of_validation(report);
+  if (context.exit_code == ExitCode::good && options.tolerance_percent >= 0 &&
+      median_error(report) * 100 > options.tolerance_percent) {
     std::fprintf(stderr, "plimsoll: the median error is above %g %%\n", options.tolerance_percent);
     context.exit_code = ExitCode::verdict_bad;
   }
@@ -80,6 +84,7 @@ void add_validate(CLI::App& root, Context& context) {
                       "machine report: predict and train the suite");
   command->add_option("--out", options->request.directory, "folder for all reports")
       ->capture_default_str();
+  command->add_option("--cells", options->cells, kCellsHelp);
   command->add_option("--blocks", options->request.blocks, "times each cell is trained")
       ->check(CLI::Range(1, 100))
       ->capture_default_str();
@@ -87,12 +92,14 @@ void add_validate(CLI::App& root, Context& context) {
       ->capture_default_str();
   command->add_option("--data-dir", options->request.data_dir, "folder with the IDX files");
   command->add_flag("--quick", options->quick, "two short blocks a cell");
+  command->add_option("--timeout", options->timeout_s, kTimeoutHelp)->check(CLI::PositiveNumber);
   command->add_option("--tolerance", options->tolerance_percent,
                       "exit 3 when the median |error| is above this, in percent");
   command->add_option("--json", options->json, "the validation report; - prints it alone");
   command->footer(
       "examples:\n"
       "  plimsoll validate --machine machine.json --out validation --tolerance 15\n"
+      "  plimsoll validate --machine machine.json --cells 'lenet-.*' --quick\n"
       "  plimsoll validate prediction.json run.json");
   command->callback([options, &context] { run(*options, context); });
 }

@@ -25,6 +25,8 @@ namespace {
 using reports::read_stored;
 using reports::StoredReport;
 
+constexpr const char* kTimedOut = "validation.timed_out";
+
 Judged as_judged(const StoredReport& stored) { return {&stored.report, stored.reference}; }
 
 struct Cell {
@@ -34,6 +36,7 @@ struct Cell {
   std::vector<StoredReport> runs;
   int attempts = 0;
   std::string failure;
+  bool timed_out = false;  // that was the failure
 };
 
 std::vector<Cell> predict_all(const ValidationRequest& request) {
@@ -70,7 +73,8 @@ reports::Job job_for(const ValidationRequest& request, const Cell& cell, int blo
 // One block: trained until the machine held still, `max_attempts` times at most.
 ExitCode train_block(const ValidationRequest& request, Cell& cell, int block) {
   const reports::Job job = job_for(request, cell, block);
-  const Seconds limit = Seconds(120) + 20.0 * request.block_time;
+  const Seconds predicted = std::get<Prediction>(cell.prediction.report.subject).step_time.value;
+  const Seconds limit = request.timeout.value_or(time_limit(job, predicted));
   std::optional<StoredReport> run;
   for (int attempt = 0; attempt < request.max_attempts; ++attempt) {
     ++cell.attempts;
@@ -102,7 +106,10 @@ bool train_all(const ValidationRequest& request, std::vector<Cell>& cells,
       if (!cell.failure.empty()) continue;
       const ExitCode code = train_block(request, cell, block);
       if (code == ExitCode::interrupted) return false;
-      if (code != ExitCode::good) {
+      if (code == ExitCode::timed_out) {
+        cell.timed_out = true;
+        cell.failure = "the trainer did not end in time and was stopped";
+      } else if (code != ExitCode::good) {
         cell.failure = "the trainer ended with exit code " + std::to_string(static_cast<int>(code));
       }
     }
@@ -111,11 +118,29 @@ bool train_all(const ValidationRequest& request, std::vector<Cell>& cells,
 }
 
 Finding failed_cell(const Cell& cell) {
-  return {.id = "validation.cell_failed",
+  return {.id = cell.timed_out ? kTimedOut : "validation.cell_failed",
           .severity = Severity::error,
           .message = cell_name(cell.plan) + " was not measured: " + cell.failure,
           .effect = "the cell is missing from the table",
           .fix = "run plimsoll train with the same flags to see the message"};
+}
+
+// One for all cells: they have the machine report in common.
+std::optional<Finding> uncorrected(const std::vector<StoredReport>& runs,
+                                   const ReferenceTimes& when_probed) {
+  const auto count = std::count_if(runs.begin(), runs.end(), [&](const StoredReport& run) {
+    return drift_unknown(reference_times(run.report), when_probed);
+  });
+  if (count == 0) return std::nullopt;
+  return Finding{.id = "validation.drift_unknown",
+                 .severity = Severity::warning,
+                 .message = std::to_string(count) + " of " + std::to_string(runs.size()) +
+                            " runs have no reference loop like those of the machine report: same "
+                            "work, same CPUs",
+                 .effect = "their errors are not corrected for drift: both figures are the raw one",
+                 .fix =
+                     "give the machine report too, and probe and train on the same CPUs with "
+                     "the same version"};
 }
 
 std::string quality_of(const std::vector<Cell>& cells) {
@@ -128,27 +153,6 @@ std::string quality_of(const std::vector<Cell>& cells) {
 }
 
 }  // namespace
-
-std::vector<Plan> validation_suite(int usable_cpus) {
-  std::vector<Plan> plans;
-  for (const char* workload : {"mlp", "lenet"}) {
-    for (const std::int64_t batch : {64, 256, 1024}) {
-      for (const int workers : {1, 2}) {
-        if (workers > usable_cpus) continue;
-        Plan plan;
-        plan.workload = workload;
-        plan.batch = batch;
-        plan.workers = workers;
-        plans.push_back(plan);
-      }
-    }
-  }
-  return plans;
-}
-
-std::string cell_name(const Plan& plan) {
-  return plan.workload + "-b" + std::to_string(plan.batch) + "-w" + std::to_string(plan.workers);
-}
 
 Report validate_suite(const ValidationRequest& request, const Progress& progress) {
   const StoredReport machine = read_stored(request.machine_path);
@@ -164,7 +168,9 @@ Report validate_suite(const ValidationRequest& request, const Progress& progress
                             "prediction was written before the first run started",
                         .partial = !whole};
   std::vector<Finding> findings;
+  std::vector<StoredReport> all_runs;
   for (const Cell& cell : cells) {
+    all_runs.insert(all_runs.end(), cell.runs.begin(), cell.runs.end());
     if (!cell.failure.empty()) findings.push_back(failed_cell(cell));
     if (cell.runs.empty()) continue;
     std::vector<Judged> runs;
@@ -173,6 +179,7 @@ Report validate_suite(const ValidationRequest& request, const Progress& progress
     row.attempts = cell.attempts;
     validation.rows.push_back(std::move(row));
   }
+  if (const auto finding = uncorrected(all_runs, when_probed)) findings.push_back(*finding);
   std::vector<Metric> metrics = validation_metrics(validation, "analytic");
   Report report = envelope(std::move(validation), request.argv, request.seed);
   report.metrics = std::move(metrics);
@@ -227,7 +234,18 @@ Report validate_files(const std::vector<std::string>& paths, const std::vector<s
   std::vector<Metric> metrics = validation_metrics(validation, "analytic");
   Report report = envelope(std::move(validation), argv);
   report.metrics = std::move(metrics);
+  if (const auto finding = uncorrected(runs, when_probed)) report.findings.push_back(*finding);
   return report;
+}
+
+ExitCode exit_code_of_validation(const Report& report) {
+  if (std::get<Validation>(report.subject).partial) return ExitCode::interrupted;
+  const bool stopped = std::any_of(report.findings.begin(), report.findings.end(),
+                                   [](const Finding& f) { return f.id == kTimedOut; });
+  if (stopped) return ExitCode::timed_out;
+  const bool failed = std::any_of(report.findings.begin(), report.findings.end(),
+                                  [](const Finding& f) { return f.severity == Severity::error; });
+  return failed ? ExitCode::partial : ExitCode::good;
 }
 
 }  // namespace plimsoll::tools

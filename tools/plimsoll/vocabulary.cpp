@@ -76,8 +76,8 @@ constexpr Word kWords[] = {
      "", kProbe},
     {"probe.max_time", "finding", "", "--max-time ended a probe early: intervals are wider", "",
      kProbe},
-    {"probe.reference", "finding", "", "the reference loops could not run: drift cannot be told",
-     "", kProbe},
+    {"probe.reference", "finding", "",
+     "the reference loops could not run, or not alike: drift cannot be told", "", kProbe},
     {"memory.cache_levels", "finding", "", "the flat stretches of the latency curve",
      "a stretch ends where a point exceeds 1.3 times its median", "memory.load_latency"},
     {"memory.cache_size", "finding", "",
@@ -107,6 +107,11 @@ constexpr Word kWords[] = {
     {"train.uneven_shares", "finding", "", "the batch does not divide by the workers", "",
      kTrainer},
     {"validation.cell_failed", "finding", "", "a cell could not be trained or predicted", "",
+     kJudge},
+    {"validation.timed_out", "finding", "", "a training did not end in time and was stopped", "",
+     kJudge},
+    {"validation.drift_unknown", "finding", "",
+     "runs and machine report have no reference loop with the same work on the same CPUs", "",
      kJudge},
 };
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -100,6 +101,9 @@ class Backend {
 // The CPU backend on oneDNN. `threads` is the OpenMP team of the
 // thread that executes.
 [[nodiscard]] std::unique_ptr<Backend> make_cpu_backend(int threads);
+
+// The libraries that this one computes with, as they were loaded, for reports: {"onednn", "2.6.3"}.
+[[nodiscard]] std::map<std::string, std::string> backend_libraries();
 
 // w -= lr * v with v = momentum * v + g * gradient_scale, element-wise over flat buffers.
 struct SgdStep {

@@ -130,6 +130,10 @@ TEST_CASE("reference loops give the time and the drift of the machine") {
   CHECK(machine.drift_ratio.value() == Approx(1.4826 * 0.01 / 0.1));
   CHECK(machine.reference.compute_f32->value.value() == Approx(0.1));
   CHECK_FALSE(fit({}).drift_ratio.has_value());
+  Metric elsewhere = loop;  // the same name, on other CPUs
+  elsewhere.source = "on each of CPUs 7 at once";
+  elsewhere.samples = {9, 9, 9, 9, 9};
+  CHECK(fit({loop, elsewhere}).reference.compute_f32->value.value() == Approx(0.1));
 }
 
 TEST_CASE("every part of the contract is read") {

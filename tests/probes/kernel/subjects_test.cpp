@@ -19,6 +19,7 @@ namespace {
 using trainer::Backend;
 using trainer::Kernel;
 using trainer::Operands;
+using trainer::View;
 
 enum class Lie { half_of_each_sum, half_of_the_rows, stops_after_first_call };
 

@@ -27,9 +27,7 @@ class CpuBackend final : public Backend {
   explicit CpuBackend(int threads) : device_{dnnl::engine(dnnl::engine::kind::cpu, 0), threads} {}
 
   [[nodiscard]] std::string name() const override {
-    const dnnl_version_t* const version = dnnl_version();
-    return "cpu: oneDNN " + std::to_string(version->major) + "." + std::to_string(version->minor) +
-           "." + std::to_string(version->patch);
+    return "cpu: oneDNN " + backend_libraries().at("onednn");
   }
 
   [[nodiscard]] Bytes workspace(const Graph& graph, const Op& op, std::int64_t batch,
