@@ -142,6 +142,7 @@ void Rank::prepare() {
   const Graph& graph = job_.workload.graph;
   executor_ = execution_mode(plan().execution).make(graph, *backend_, job_.layout, wanted);
   initialise(executor_->weights(), graph, job_.layout, job_.options.seed);
+  executor_->weights_changed();
   optimizer_ = std::make_unique<Sgd>(job_.layout.total,
                                      SgdOptions{.learning_rate = job_.options.learning_rate,
                                                 .momentum = job_.options.momentum,

@@ -34,6 +34,11 @@ void initialise(std::span<float> weights, const Graph& graph, const FlatLayout& 
   for (const Op& op : graph.ops) {
     for (const Parameter& parameter : op.parameters) {
       const Range& range = layout.parameters[index];
+      const bool norm = std::holds_alternative<BatchNorm>(op.attributes) ||
+                        std::holds_alternative<LayerNorm>(op.attributes);
+      if (norm && &parameter == &op.parameters.front()) {
+        std::fill(weights.begin() + range.begin, weights.begin() + range.end, 1.0F);
+      }
       if (parameter.shape.size() > 1) {
         const std::int64_t fan_in = elements(parameter.shape) / parameter.shape.front();
         const double bound = std::sqrt(1.0 / static_cast<double>(fan_in));

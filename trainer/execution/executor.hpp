@@ -47,7 +47,8 @@ class Executor {
   // over this batch (zeros for an empty one), or, with `accumulate`, those added to what was there.
   virtual void backward(int slot, std::int64_t batch, BackwardListener& listener,
                         bool accumulate) = 0;
-  // Of the batch that went forward last: rows whose largest output is at their label.
+  // Of the batch that went forward last: rows whose largest output is at their label; of a
+  // sequence each position is a row.
   [[nodiscard]] virtual std::int64_t correct(int slot, std::int64_t batch) const = 0;
 
   // What the kernels of forward and backward count for a batch.
@@ -80,7 +81,8 @@ struct ExecutionMode {
 // Error (usage) that lists the known names when `name` is unknown.
 [[nodiscard]] const ExecutionMode& execution_mode(const std::string& name);
 
-// Uniform in +-1 / sqrt(fan_in), as the layers of PyTorch start; zero for vectors (biases). Element
+// Uniform in +-1 / sqrt(fan_in), as the layers of PyTorch start; zero for vectors (biases), one for
+// the weights of norms. Element
 // i of parameter p depends on (seed, p, i) alone: all ranks of any world size start alike.
 void initialise(std::span<float> weights, const Graph& graph, const FlatLayout& layout,
                 std::uint64_t seed);

@@ -72,6 +72,7 @@ StepResult Ddp::step(const Batch& batch, bool ask_to_stop) {
   const auto start = static_cast<std::size_t>(parts_.layout.reserved.end);
   parts_.optimizer.update(executor.weights().subspan(start), executor.gradients().subspan(start),
                           batch.global_count);
+  executor.weights_changed();
   const Seconds end = sys::now();
 
   timeline_.backward_begin = forward_end;
