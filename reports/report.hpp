@@ -61,7 +61,8 @@ struct StoredReport {
 [[nodiscard]] std::string now_rfc3339();
 
 // JSON Schema 2020-12 of one kind ("machine", "prediction", "run", "validation", "comparison",
-// "report" for any) or of a user's "workload", as text. Error (usage) listing the kinds when unknown.
+// "report" for any) or of a user's "workload", as text. Error (usage) listing the kinds when
+// unknown.
 [[nodiscard]] std::string schema_text(const std::string& kind);
 [[nodiscard]] std::vector<std::string> schema_kinds();
 
@@ -70,7 +71,7 @@ struct StoredReport {
 struct Job {
   Plan plan;
   std::string workload_text;  // of the file that plan.workload names; empty: it is built in
-  std::int64_t steps = 0;  // 0: use epochs
+  std::int64_t steps = 0;     // 0: use epochs
   std::int64_t epochs = 0;
   std::int64_t warmup_steps = 5;
   std::int64_t seed = 1;

@@ -1,7 +1,7 @@
 // The schemas of our files, compiled in: `plimsoll schema machine` needs no file at run time.
 //
-// One file holds the envelope and what the kinds of report share; a small one for each kind adds its
-// subject. A workload is no report: its schema stands alone. What is handed out is always one
+// One file holds the envelope and what the kinds of report share; a small one for each kind adds
+// its subject. A workload is no report: its schema stands alone. What is handed out is always one
 // self-contained document.
 
 #include <algorithm>
@@ -56,7 +56,8 @@ std::string schema_text(const std::string& kind) {
   if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
     std::string known;
     for (const std::string& name : kinds) known += (known.empty() ? "" : ", ") + name;
-    throw usage_error("unknown kind of report \"" + kind + "\"", "schema", "known kinds: " + known + ", " + std::string(kWorkload));
+    throw usage_error("unknown kind of report \"" + kind + "\"", "schema",
+                      "known kinds: " + known + ", " + std::string(kWorkload));
   }
   Json schema = kind == "report" ? any_kind() : embedded("report");
   if (kind != "report") schema.merge_patch(embedded(kind));

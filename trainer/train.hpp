@@ -28,7 +28,7 @@ struct TrainOptions {
   std::uint64_t seed = 1;
   double learning_rate = 0, momentum = 0;
   bool evaluate = false;
-  bool augment = false;  // images of training are moved and mirrored
+  bool augment = false;            // images of training are moved and mirrored
   std::vector<sys::CpuSet> cpus;   // of each rank; empty: not pinned
   Seconds deadline = Seconds(60);  // of one wait for other ranks
 };

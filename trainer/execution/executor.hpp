@@ -89,9 +89,10 @@ struct ExecutionMode {
 // Error (usage) that lists the known names when `name` is unknown.
 [[nodiscard]] const ExecutionMode& execution_mode(const std::string& name);
 
-// Uniform in +-1 / sqrt(fan_in), as the layers of PyTorch start; zero for vectors (biases), one for
-// the weights of norms. Element
-// i of parameter p depends on (seed, p, i) alone: all ranks of any world size start alike.
+// Weights of products are uniform in +-1 / sqrt(fan_in), as the layers of PyTorch start, divided by
+// the square root of the number of additions in the graph when an addition reads their output, as
+// GPT-2 does; embeddings have deviation 0.02; biases are 0, the weights of norms 1. Element i of
+// parameter p depends on (seed, p, i) alone: all ranks of any world size start alike.
 void initialise(std::span<float> weights, const Graph& graph, const FlatLayout& layout,
                 std::uint64_t seed);
 
