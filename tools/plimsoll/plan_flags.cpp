@@ -65,6 +65,10 @@ void add_plan_flags(CLI::App& command, Plan& plan) {
   add(command.add_option("--execution", plan.execution, "eager"));
   add(command.add_option("--loader-workers", plan.loader_workers, "loading threads a worker"));
   add(command.add_option("--prefetch", plan.prefetch, "batches held ready"));
+  add(command.add_option("--accumulate", plan.accumulate,
+                         "micro-batches a step, whose gradients add up"));
+  command.add_option("--optimizer", plan.optimizer, "sgd, adam or adamw [the workload's own]")
+      ->group(group);
 }
 
 }  // namespace plimsoll::tools

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "core/error.hpp"
+#include "core/system/clock.hpp"
 #include "trainer/backend/backend.hpp"
 
 namespace plimsoll::trainer {
@@ -19,11 +20,19 @@ namespace {
 // Gathers rows and labels of one step; each thread has its own, for the sampler keeps an order.
 class Assembler {
  public:
-  Assembler(const Dataset& data, const SamplerOptions& sampler, int rank)
-      : data_(data), sampler_(sampler), rank_(rank) {}
+  Assembler(const Dataset& data, const SamplerOptions& sampler, int rank, int loader)
+      : data_(data),
+        sampler_(sampler),
+        accumulate_(sampler.accumulate),
+        rank_(rank),
+        loader_(loader) {}
 
-  Batch assemble(std::int64_t step, int slot, const InputSlot& into) {
-    const std::span<const std::int64_t> samples = sampler_.samples(step, rank_);
+  // `place` counts micro-batches over all steps.
+  Batch assemble(std::int64_t place, int slot, const InputSlot& into) {
+    const Seconds begin = sys::now();
+    const std::int64_t step = place / accumulate_;
+    const int micro = static_cast<int>(place % accumulate_);
+    const std::span<const std::int64_t> samples = sampler_.samples(step, rank_, micro);
     for (std::size_t i = 0; i < samples.size(); ++i) {
       if (samples[i] >= data_.count()) {
         throw Error("sample " + std::to_string(samples[i]) + " of " + std::to_string(data_.count()),
@@ -35,19 +44,21 @@ class Assembler {
       gather_u8(into.x, data_.rows.data(), data_.row_bytes, samples.data(), std::ssize(samples),
                 data_.scale, data_.shift);
     }
-    std::int64_t first = 0;  // samples of the ranks before this one
-    for (int before = 0; before < rank_; ++before) first += sampler_.local_batch(step, before);
     return {.step = step,
             .count = std::ssize(samples),
             .global_count = sampler_.global_batch(step),
-            .first_sample = first,
-            .slot = slot};
+            .first_sample = sampler_.share(step, micro, rank_).first,
+            .slot = slot,
+            .micro = micro,
+            .loader = loader_,
+            .begin = begin,
+            .end = sys::now()};
   }
 
  private:
   const Dataset& data_;
   Sampler sampler_;
-  int rank_;
+  int accumulate_, rank_, loader_;
 };
 
 }  // namespace
@@ -68,17 +79,19 @@ struct Loader::Shared {
     Batch batch;
     std::exception_ptr error;
   };
-  std::vector<Filled> ready;  // per slot; step k uses slot (k - first) mod slots
-  std::int64_t next_to_fill;  // steps that a thread has taken up
-  std::int64_t next_to_give;  // steps that next() has given out
+  std::vector<Filled> ready;  // per slot; place k uses slot (k - first) mod slots
+  // Places are micro-batches, counted over all steps.
+  std::int64_t next_to_fill;  // those that a thread has taken up
+  std::int64_t next_to_give;  // those that next() has given out
   bool stop = false;
   std::vector<std::thread> threads;
 
-  [[nodiscard]] std::int64_t end() const { return options.first_step + options.steps; }
-  [[nodiscard]] std::size_t slot_of(std::int64_t step) const {
-    return static_cast<std::size_t>(step - options.first_step) % slots.size();
+  [[nodiscard]] std::int64_t first() const { return options.first_step * sampler.accumulate; }
+  [[nodiscard]] std::int64_t end() const { return first() + options.steps * sampler.accumulate; }
+  [[nodiscard]] std::size_t slot_of(std::int64_t place) const {
+    return static_cast<std::size_t>(place - first()) % slots.size();
   }
-  void work();
+  void work(int loader);
   Batch take();
 };
 
@@ -88,20 +101,20 @@ Loader::Loader(const Dataset& data, const SamplerOptions& sampler, const LoaderO
                          .sampler = sampler,
                          .options = options,
                          .slots = std::move(slots),
-                         .own = Assembler(data, sampler, options.rank),
+                         .own = Assembler(data, sampler, options.rank, -1),
                          .mutex = {},
                          .filled = {},
                          .freed = {},
                          .ready = {},
-                         .next_to_fill = options.first_step,
-                         .next_to_give = options.first_step,
+                         .next_to_fill = options.first_step * sampler.accumulate,
+                         .next_to_give = options.first_step * sampler.accumulate,
                          .threads = {}}) {
   expects(std::ssize(shared_->slots) >= slots_needed(options.workers, options.prefetch),
           "a loader is lent enough slots");
   shared_->ready.resize(shared_->slots.size());
   try {
     for (int i = 0; i < options.workers; ++i) {
-      shared_->threads.emplace_back([shared = shared_.get()] { shared->work(); });
+      shared_->threads.emplace_back([shared = shared_.get(), i] { shared->work(i); });
     }
   } catch (const std::system_error& error) {
     if (shared_->threads.empty()) {
@@ -120,20 +133,20 @@ Loader::~Loader() {
   for (std::thread& thread : shared_->threads) thread.join();
 }
 
-void Loader::Shared::work() {
-  Assembler assembler(data, sampler, options.rank);
+void Loader::Shared::work(int loader) {
+  Assembler assembler(data, sampler, options.rank, loader);
   std::unique_lock lock(mutex);
   while (true) {
-    // One slot is in the consumer's hands: that of the step given out last.
+    // One slot is in the consumer's hands: that of the place given out last.
     const auto may_fill = [&] { return next_to_fill < next_to_give - 1 + std::ssize(slots); };
     freed.wait(lock, [&] { return stop || next_to_fill == end() || may_fill(); });
     if (stop || next_to_fill == end()) return;
-    const std::int64_t step = next_to_fill++;
-    const std::size_t slot = slot_of(step);
+    const std::int64_t place = next_to_fill++;
+    const std::size_t slot = slot_of(place);
     lock.unlock();
     Filled result;
     try {
-      result.batch = assembler.assemble(step, static_cast<int>(slot), slots[slot]);
+      result.batch = assembler.assemble(place, static_cast<int>(slot), slots[slot]);
     } catch (...) {
       result.error = std::current_exception();
     }
@@ -159,8 +172,8 @@ Batch Loader::next() {
   Shared& shared = *shared_;
   expects(shared.next_to_give < shared.end(), "a loader is asked for as many steps as it was told");
   if (!shared.threads.empty()) return shared.take();
-  const std::int64_t step = shared.next_to_give++;
-  return shared.own.assemble(step, 0, shared.slots[0]);
+  const std::int64_t place = shared.next_to_give++;
+  return shared.own.assemble(place, 0, shared.slots[0]);
 }
 
 }  // namespace plimsoll::trainer
