@@ -77,8 +77,16 @@ struct Job {
   std::int64_t seed = 1;
   double learning_rate = 0;  // 0: the workload's default
   double momentum = 0.9;
-  bool evaluate = false;          // accuracy on the test set at the end
-  bool augment = false;           // images are moved and mirrored
+  bool evaluate = false;                 // accuracy on the test set at the end
+  bool augment = false;                  // images are moved and mirrored
+  std::int64_t evaluate_every = 0;       // and after every so many steps; 0: not
+  std::string checkpoint;                // directory of checkpoints, or empty
+  std::int64_t checkpoint_every = 1000;  // steps
+  std::int64_t keep = 3;                 // the last so many checkpoints
+  std::string resume;             // a checkpoint or a directory of them to go on from, or empty
+  std::string trace;              // path of a timeline, or empty
+  bool operators = false;         // time each operator after training
+  std::string machine;            // path of a machine report, whose peak utilisation is held to
   std::string data_dir;           // empty: what the workload asks for
   std::string prediction;         // path of a prediction written before this run, or empty
   std::string out;                // path of the run report

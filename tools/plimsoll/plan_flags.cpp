@@ -76,6 +76,12 @@ void add_plan_flags(CLI::App& command, Plan& plan) {
           ->check(whole(0, kMostOfAKind)));
   add(command.add_option("--prefetch", plan.prefetch, "batches held ready")
           ->check(whole(0, kMostOfAKind)));
+  add(command
+          .add_option("--accumulate", plan.accumulate,
+                      "micro-batches a step, whose gradients add up")
+          ->check(whole(1, kMostOfAKind)));
+  command.add_option("--optimizer", plan.optimizer, "sgd, adam or adamw [the workload's own]")
+      ->group(group);
 }
 
 }  // namespace plimsoll::tools

@@ -64,7 +64,10 @@ Seconds time_limit(const reports::Job& job, std::optional<Seconds> step) {
   const auto batch = static_cast<double>(job.plan.batch);
   const double epoch = samples_of(workload, job.data_dir) / batch + 1;
   double steps = static_cast<double>(job.warmup_steps + job.steps);
-  steps += epoch * static_cast<double>(job.epochs) + (job.evaluate ? epoch : 0.0);
+  steps += epoch * static_cast<double>(job.epochs);
+  double evaluations = job.evaluate || job.evaluate_every > 0 ? 1 : 0;
+  if (job.evaluate_every > 0) evaluations += steps / static_cast<double>(job.evaluate_every);
+  steps += epoch * evaluations;
   return kBeginAndEnd + kPatience * steps * step.value_or(slow_step(workload, job.plan));
 }
 
