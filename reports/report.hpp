@@ -77,6 +77,7 @@ struct Job {
   std::int64_t seed = 1;
   double learning_rate = 0;  // 0: the workload's default
   double momentum = 0.9;
+  UpdateRule update;
   bool evaluate = false;                 // accuracy on the test set at the end
   bool augment = false;                  // images are moved and mirrored
   std::int64_t evaluate_every = 0;       // and after every so many steps; 0: not
