@@ -98,8 +98,8 @@ def differences(options, folder):
         if not apart <= WEIGHT_TOLERANCE:
             found.append(f"{name}: off by {apart.item():.2g} of its largest value")
     print(f"{options.workload}: {options.steps} losses from {ours[0]:.5g} to {ours[-1]:.5g}; "
-          f"largest difference {worst:.2g}, of a weight {furthest:.2g}; {index['backend']}, PyTorch "
-          f"{torch.__version__}")
+          f"largest difference {worst:.2g}, of a weight {furthest:.2g}; "
+          f"{index['backend']}, PyTorch {torch.__version__}")
     return found, worst
 
 
