@@ -95,7 +95,7 @@ def differences(options, folder):
         mine = values["end." + name]
         apart = (mine - weight.detach()).abs().max() / weight.detach().abs().max().clamp_min(1e-3)
         furthest = max(furthest, apart.item())
-        if not apart <= WEIGHT_TOLERANCE:
+        if not apart <= options.weight_tolerance:
             found.append(f"{name}: off by {apart.item():.2g} of its largest value")
     print(f"{options.workload}: {options.steps} losses from {ours[0]:.5g} to {ours[-1]:.5g}; "
           f"largest difference {worst:.2g}, of a weight {furthest:.2g}; "
@@ -111,6 +111,7 @@ def main():
     parser.add_argument("batch", type=int)
     parser.add_argument("steps", type=int)
     parser.add_argument("lr", type=float)
+    parser.add_argument("--weight-tolerance", type=float, default=WEIGHT_TOLERANCE)
     parser.add_argument("--break", dest="broken")
     options = parser.parse_args()
     torch.set_num_threads(1)
