@@ -97,9 +97,14 @@ void resume(TrainingJob& job) {
   job.resume.emplace(std::move(found.checkpoint));
 }
 
-// What went wrong, with the operator that was the first.
+// What went wrong, with the operator that was the first. A weight is no number on all ranks alike,
+// but some of them may have heard of it before they looked.
 Error with_culprit(const Diverged& error, const TrainingJob& job) {
-  const std::string& culprit = job.seen[at(std::max(error.rank, 0))].culprit;
+  std::string culprit;
+  for (std::size_t rank = 0; rank < job.seen.size(); ++rank) {
+    if (error.rank >= 0 && at(error.rank) != rank) continue;
+    if (culprit.empty()) culprit = job.seen[rank].culprit;
+  }
   return {error.problem() + (culprit.empty() ? "" : "; first not finite: " + culprit),
           error.where(), error.fix()};
 }
