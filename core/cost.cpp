@@ -2,9 +2,11 @@
 //
 // FLOP: a multiply-add is 2; of element-wise formulas every written operation is 1, exponentials,
 // logarithms, tanh and erf included. Linear 2mnk and convolution 2NKCRSPQ per direction are the
-// textbook counts; attention counts whole score matrices, causal or not, as the field's
-// model-FLOP utilisation does (Chowdhery and others, "PaLM", 2022, appendix B).
+// textbook counts. Attention counts the scores that are computed: whole matrices up to
+// kAttentionRows positions, as the field's model-FLOP utilisation does (Chowdhery and others,
+// "PaLM", 2022, appendix B), towards half of them for a long causal sequence.
 
+#include <algorithm>
 #include <string>
 
 #include "core/error.hpp"
@@ -13,12 +15,14 @@
 namespace plimsoll {
 namespace {
 
+constexpr double kF32 = 4;  // bytes of what is f32 whatever the run's type: sums, losses, gradients
+
 // What an operator moves and computes for a batch, before a direction is chosen. Doubles hold every
 // count exactly up to 2^53 and cannot wrap beyond it.
 struct Operand {
   double x = 0, y = 0, weight = 0, bias = 0;  // elements
   double batch = 0;
-  double e = 4;  // bytes of an element of the run's type; parameters' gradients count likewise
+  double e = 4;  // bytes of an element of the run's type
   Direction direction;
 };
 
@@ -44,10 +48,12 @@ Operand operand(const Graph& graph, const Op& op, Direction direction, std::int6
 Cost cost(double flop, double bytes) { return {Flop(flop), Bytes(bytes)}; }
 
 // One product a direction; forward adds the bias to every output, backward_weights sums it up.
+// Gradients of parameters are f32 in any run.
 Cost product(const Operand& f, double multiply_adds, double weight, double bias) {
   const bool with_bias = bias > 0 && f.direction != Direction::backward_data;
+  const double each = f.direction == Direction::backward_weights ? kF32 : f.e;
   return cost(2.0 * multiply_adds + (with_bias ? f.y : 0),
-              f.e * (f.x + f.y + weight + (with_bias ? bias : 0)));
+              f.e * (f.x + f.y) + each * (weight + (with_bias ? bias : 0)));
 }
 
 // Element-wise: FLOP an element and tensors that are read or written, forward and backward.
@@ -108,18 +114,24 @@ struct Count {
       case Direction::backward_data:
         return {};
       case Direction::backward_weights:
-        return cost((1 + added) * f.y, f.e * (f.y + f.weight + positions) + tokens);
+        return cost((1 + added) * f.y, f.e * f.y + kF32 * (f.weight + positions) + tokens);
     }
     return {};
   }
 
-  // Per sample two products of positions^2 x features forward, four backward; a softmax of 5 FLOP
-  // a score (and one scaling), its backward 4 (and one). Scores are kept between the two.
+  // Two products of a head's width a score forward, four backward; a softmax of 5 FLOP a score
+  // (and one scaling), its backward 4 (and one). Probabilities are kept between the two.
   Cost operator()(const Attention& a) const {
     const Shape& y = shape_of(graph, op.output);
-    const auto positions = static_cast<double>(y[0]);
-    const double products = 2 * f.y * positions;
-    const double scores = f.batch * static_cast<double>(a.heads) * positions * positions;
+    const std::int64_t positions = y[0], width = y[1] / a.heads;
+    double scores = 0;  // of one head
+    for (std::int64_t first = 0; first < positions; first += kAttentionRows) {
+      const std::int64_t last = std::min(positions, first + kAttentionRows);
+      scores +=
+          static_cast<double>(last - first) * static_cast<double>(a.causal ? last : positions);
+    }
+    scores *= f.batch * static_cast<double>(a.heads);
+    const double products = 2 * scores * static_cast<double>(width);
     switch (f.direction) {
       case Direction::forward:
         return cost(2 * products + 6 * scores, f.e * (f.x + f.y + scores));
@@ -134,15 +146,16 @@ struct Count {
   Cost operator()(const Dropout&) const { return element_wise(f, {1, 2}, {1, 2}); }
   Cost operator()(const Reshape&) const { return {}; }
 
-  // Forward: maximum, subtraction, exponential, sum and logarithm: 5 an element. Backward: one
-  // subtraction and one scaling an element. Labels are 4 bytes a row.
+  // Forward: maximum, subtraction, exponential, sum and logarithm: 5 an element. Backward has x
+  // and no probabilities: the first three and the sum again, then subtraction, exponential and
+  // scaling for the value; one subtraction at the label. Labels are 4 bytes a row.
   Cost operator()(const SoftmaxCrossEntropy& a) const {
     const double rows = f.x / static_cast<double>(a.classes);
     switch (f.direction) {
       case Direction::forward:
-        return cost(5 * f.x, f.e * (f.x + f.y) + 4 * rows);
+        return cost(5 * f.x, f.e * f.x + kF32 * f.y + 4 * rows);
       case Direction::backward_data:
-        return cost(2 * f.x, f.e * 2 * f.x + 4 * rows);
+        return cost(7 * f.x + rows, f.e * 2 * f.x + 4 * rows);
       case Direction::backward_weights:
         return {};
     }

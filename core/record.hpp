@@ -159,6 +159,7 @@ struct WorkloadSummary {
   std::int64_t parameters = 0;
   Flop flop_per_step;  // of the whole global batch: forward and backward
   std::string dataset;
+  std::string graph_sha256;  // of the network's input and operators, however it was named
 };
 
 // Phases have the same names in a prediction and a run; seconds a step and rank.

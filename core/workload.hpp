@@ -74,6 +74,9 @@ struct Attention {
   std::int64_t heads;
   bool causal = true;
 };
+// Queries are taken in blocks of so many rows; a causal block is multiplied with no key behind its
+// last row, and these are the scores that count.
+inline constexpr std::int64_t kAttentionRows = 128;
 // In training each element is kept with probability 1 - rate and divided by it, else 0. What is
 // kept is a hash of seed, step, sample (in the global batch), operator and element: the same for
 // any number of workers, and after a resume.

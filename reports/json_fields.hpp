@@ -235,6 +235,7 @@ void fields(A& a, Of<A, WorkloadSummary>& v) {
   a.required("parameters", v.parameters);
   a.required("flop_per_step", v.flop_per_step);
   a.required("dataset", v.dataset);
+  a.optional("graph_sha256", v.graph_sha256);
 }
 template <class A>
 void fields(A& a, Of<A, Phases>& v) {
@@ -357,6 +358,7 @@ void fields(A& a, Of<A, Comparison>& v) {
 template <class A>
 void fields(A& a, Of<A, Job>& v) {
   a.required("plan", v.plan);
+  a.optional("workload_text", v.workload_text);
   a.required("steps", v.steps);
   a.required("epochs", v.epochs);
   a.required("warmup_steps", v.warmup_steps);
@@ -365,6 +367,7 @@ void fields(A& a, Of<A, Job>& v) {
   a.required("momentum", v.momentum);
   a.required("update", v.update);
   a.required("evaluate", v.evaluate);
+  a.required("augment", v.augment);
   a.required("evaluate_every", v.evaluate_every);
   a.optional("checkpoint", v.checkpoint);
   a.required("checkpoint_every", v.checkpoint_every);

@@ -40,6 +40,9 @@ void write_report(const Report& report, const std::string& path);
 void write_text(std::string_view text, const std::string& path);
 [[nodiscard]] std::string read_text(const std::string& path);
 
+// To be called before long work whose result goes to `path`: throws what write_text would.
+void expect_writable(const std::string& path);
+
 // To be called before a program ends: an Error when what it printed on stdout did not arrive.
 void finish_stdout();
 
@@ -58,7 +61,8 @@ struct StoredReport {
 [[nodiscard]] std::string now_rfc3339();
 
 // JSON Schema 2020-12 of one kind ("machine", "prediction", "run", "validation", "comparison",
-// "report" for any), as text. Error (usage) listing the kinds when unknown.
+// "report" for any) or of a user's "workload", as text. Error (usage) listing the kinds when
+// unknown.
 [[nodiscard]] std::string schema_text(const std::string& kind);
 [[nodiscard]] std::vector<std::string> schema_kinds();
 
@@ -66,7 +70,8 @@ struct StoredReport {
 // `plimsoll train` hands to the trainer binary.
 struct Job {
   Plan plan;
-  std::int64_t steps = 0;  // 0: use epochs
+  std::string workload_text;  // of the file that plan.workload names; empty: it is built in
+  std::int64_t steps = 0;     // 0: use epochs
   std::int64_t epochs = 0;
   std::int64_t warmup_steps = 5;
   std::int64_t seed = 1;
@@ -74,6 +79,7 @@ struct Job {
   double momentum = 0.9;
   UpdateRule update;
   bool evaluate = false;                 // accuracy on the test set at the end
+  bool augment = false;                  // images are moved and mirrored
   std::int64_t evaluate_every = 0;       // and after every so many steps; 0: not
   std::string checkpoint;                // directory of checkpoints, or empty
   std::int64_t checkpoint_every = 1000;  // steps
@@ -82,7 +88,7 @@ struct Job {
   std::string trace;              // path of a timeline, or empty
   bool operators = false;         // time each operator after training
   std::string machine;            // path of a machine report, whose peak utilisation is held to
-  std::string data_dir;           // empty: the places where Debian's dataset package puts it
+  std::string data_dir;           // empty: what the workload asks for
   std::string prediction;         // path of a prediction written before this run, or empty
   std::string out;                // path of the run report
   std::vector<std::string> argv;  // the user's command, for the report

@@ -1,7 +1,8 @@
 // The schemas of our files, compiled in: `plimsoll schema machine` needs no file at run time.
 //
-// One file holds the envelope and what the kinds share; a small one for each kind adds its subject.
-// What is handed out is always one self-contained document.
+// One file holds the envelope and what the kinds of report share; a small one for each kind adds
+// its subject. A workload is no report: its schema stands alone. What is handed out is always one
+// self-contained document.
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -15,6 +16,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::string_view kWorkload = "workload";
+
 Json embedded(std::string_view kind) {
   const auto entry = std::find_if(kSchemaTexts.begin(), kSchemaTexts.end(),
                                   [&](const SchemaText& text) { return text.kind == kind; });
@@ -27,7 +30,7 @@ Json any_kind() {
   Json schema = embedded("report");
   Json rules = Json::array();
   for (const SchemaText& text : kSchemaTexts) {
-    if (text.kind == "report") continue;
+    if (text.kind == "report" || text.kind == kWorkload) continue;
     const Json kind = embedded(text.kind);
     schema["$defs"].update(kind["$defs"]);
     rules.push_back({{"if", {{"properties", {{"kind", kind["properties"]["kind"]}}}}},
@@ -41,16 +44,20 @@ Json any_kind() {
 
 std::vector<std::string> schema_kinds() {
   std::vector<std::string> kinds;
-  for (const SchemaText& text : kSchemaTexts) kinds.emplace_back(text.kind);
+  for (const SchemaText& text : kSchemaTexts) {
+    if (text.kind != kWorkload) kinds.emplace_back(text.kind);
+  }
   return kinds;
 }
 
 std::string schema_text(const std::string& kind) {
+  if (kind == kWorkload) return embedded(kind).dump(2) + "\n";
   const std::vector<std::string> kinds = schema_kinds();
   if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
     std::string known;
     for (const std::string& name : kinds) known += (known.empty() ? "" : ", ") + name;
-    throw usage_error("unknown kind of report \"" + kind + "\"", "schema", "known kinds: " + known);
+    throw usage_error("unknown kind of report \"" + kind + "\"", "schema",
+                      "known kinds: " + known + ", " + std::string(kWorkload));
   }
   Json schema = kind == "report" ? any_kind() : embedded("report");
   if (kind != "report") schema.merge_patch(embedded(kind));

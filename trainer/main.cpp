@@ -11,15 +11,16 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <new>
 #include <string>
 
 #include "core/error.hpp"
 #include "core/system/files.hpp"
 #include "core/system/signals.hpp"
 #include "core/system/topology.hpp"
-#include "core/workloads/workloads.hpp"
 #include "reports/report.hpp"
 #include "reports/trace.hpp"
+#include "reports/workload_file.hpp"
 #include "trainer/backend/team.hpp"
 #include "trainer/progress_line.hpp"
 #include "trainer/run_report.hpp"
@@ -30,9 +31,11 @@ namespace {
 
 constexpr const char* kHelp =
     "plimsoll-trainer --job FILE\n"
+    "plimsoll-trainer --check FILE\n"
     "\n"
     "Trains a workload as a job file says and writes a run report to the job's `out`.\n"
     "`plimsoll train` writes such a file from its flags and runs this program; use that.\n"
+    "With --check it reads and checks plan, options and data, and trains nothing.\n"
     "\n"
     "exit codes: 0 trained; 1 could not run, or diverged; 2 wrong usage; 130 interrupted, partial\n"
     "report written\n";
@@ -54,10 +57,26 @@ void prepare_openmp(char** argv) {
   }
 }
 
-std::string job_path(int argc, char** argv) {
-  if (argc == 3 && std::strcmp(argv[1], "--job") == 0) return argv[2];
+struct Call {
+  std::string job;
+  bool only_check = false;
+};
+
+Call call_of(int argc, char** argv) {
+  if (argc == 3 && std::strcmp(argv[1], "--job") == 0) return {.job = argv[2]};
+  if (argc == 3 && std::strcmp(argv[1], "--check") == 0) {
+    return {.job = argv[2], .only_check = true};
+  }
   throw usage_error("expected --job FILE", "plimsoll-trainer",
                     "run it through `plimsoll train`, or see plimsoll-trainer --help");
+}
+
+// No step would have a whole batch, and only such steps are measured.
+void check_batch(const Plan& plan, const Data& data) {
+  if (plan.batch <= data.train.count()) return;
+  throw usage_error("a batch of " + std::to_string(plan.batch) + " is more than the " +
+                        std::to_string(data.train.count()) + " samples of the training set",
+                    "--batch", "use " + std::to_string(data.train.count()) + " or less");
 }
 
 void check_rule(const UpdateRule& rule) {
@@ -175,6 +194,7 @@ TrainOptions options_of(const reports::Job& job, const Workload& workload) {
       .rule = job.update,
       .evaluate = job.evaluate || job.evaluate_every > 0,
       .evaluate_every = job.evaluate_every,
+      .augment = job.augment,
       .checkpoint = {.directory = job.checkpoint, .every = job.checkpoint_every, .keep = job.keep},
       .resume = job.resume,
       .trace = !job.trace.empty(),
@@ -191,15 +211,17 @@ void warn(const TrainRecord& record) {
   }
 }
 
-ExitCode run(const std::string& path) {
-  const reports::Job job = reports::job_from_json(reports::read_text(path), path);
+ExitCode run(const Call& call) {
+  const reports::Job job = reports::job_from_json(reports::read_text(call.job), call.job);
   const sys::Topology topology = sys::read_topology();
   check(job.plan, topology.usable.count());
-  const Workload workload = workload_named(job.plan.workload);
+  const Workload workload = reports::workload_of(job.plan.workload, job.workload_text);
   TrainOptions options = options_of(job, workload);
   check_options(job, options);
   options.cpus = cpus_of_ranks(job.plan, topology);
   const Data data = load_data(workload, job.data_dir, options.seed);
+  check_batch(job.plan, data);
+  if (call.only_check) return ExitCode::good;
 
   Surroundings seen;
   seen.usable_cpus = topology.usable.count();
@@ -239,11 +261,16 @@ int main(int argc, char** argv) {
     return 0;
   }
   try {
-    const std::string path = trainer::job_path(argc, argv);
+    const trainer::Call call = trainer::call_of(argc, argv);
     trainer::prepare_openmp(argv);
     sys::handle_interrupts();
-    return static_cast<int>(trainer::run(path));
+    return static_cast<int>(trainer::run(call));
   } catch (const Error& error) {
+    std::fprintf(stderr, "plimsoll-trainer: %s\n", error.what());
+    return static_cast<int>(error.exit_code());
+  } catch (const std::bad_alloc&) {
+    const Error error("memory ran out", "plimsoll-trainer",
+                      "lower --batch, --prefetch, --steps or the size of the data set");
     std::fprintf(stderr, "plimsoll-trainer: %s\n", error.what());
     return static_cast<int>(error.exit_code());
   } catch (const std::exception& error) {

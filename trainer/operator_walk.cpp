@@ -37,9 +37,10 @@ class Walk {
  public:
   explicit Walk(const WalkedBatch& batch)
       : batch_(batch),
-        plan_(plan_gradients(batch.graph)),
-        memory_(batch.graph, batch.backend, batch.layout, plan_, one_batch(batch)),
-        set_(make_kernels(batch.graph, batch.backend, memory_, plan_, batch.batch, Mode::train)) {
+        compilation_(compile_apart(batch.graph)),
+        memory_(batch.graph, batch.backend, batch.layout, compilation_, one_batch(batch)),
+        set_(make_kernels(batch.graph, batch.backend, memory_, compilation_, batch.batch,
+                          Mode::train)) {
     name_directions();
     copy_from_executor();
   }
@@ -77,7 +78,7 @@ class Walk {
   // The same order as make_kernels() has: one kernel an action, two for a gradient that is added.
   void name_directions() {
     using Kind = BackwardAction::Kind;
-    for (const BackwardAction& action : plan_.actions) {
+    for (const BackwardAction& action : compilation_.gradients.actions) {
       if (action.kind == Kind::ready) continue;
       const bool sums = action.kind == Kind::add || action.kind == Kind::copy;
       backward_.push_back({sums ? -1 : action.op, action.kind == Kind::weights
@@ -117,7 +118,7 @@ class Walk {
   }
 
   WalkedBatch batch_;
-  GradientPlan plan_;
+  Compilation compilation_;
   NetworkMemory memory_;
   KernelSet set_;
   std::vector<std::pair<int, Direction>> backward_;

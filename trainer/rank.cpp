@@ -134,7 +134,8 @@ Loader Rank::make_loader() const {
                         .workers = plan().loader_workers,
                         .prefetch = plan().prefetch,
                         .first_step = job_.first,
-                        .steps = job_.steps - job_.first},
+                        .steps = job_.steps - job_.first,
+                        .augment = job_.options.augment},
           std::move(slots)};
 }
 

@@ -14,6 +14,7 @@
 
 #include "core/statistics.hpp"
 #include "core/system/provenance.hpp"
+#include "reports/workload_file.hpp"
 
 namespace plimsoll::trainer {
 namespace {
@@ -244,7 +245,8 @@ Report run_report(const reports::Job& job, const Workload& workload, const Train
   run.workload = {.name = workload.name,
                   .parameters = parameter_count(workload.graph),
                   .flop_per_step = flop,
-                  .dataset = workload.dataset};
+                  .dataset = workload.dataset,
+                  .graph_sha256 = reports::graph_sha256(workload.graph)};
   run.plan = options.plan;
   run.steps = std::ssize(record.step_times);
   run.warmup_steps = record.warmup_steps;

@@ -39,6 +39,7 @@ struct TrainOptions {
   UpdateRule rule;
   bool evaluate = false;            // at the end
   std::int64_t evaluate_every = 0;  // steps; 0: not in between
+  bool augment = false;             // images of training are moved and mirrored
   CheckpointOptions checkpoint;
   std::string resume;              // a checkpoint or a directory of them; empty: from the start
   bool trace = false;              // keep a timeline

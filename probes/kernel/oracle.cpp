@@ -16,11 +16,11 @@ namespace {
 // Rounding of sums in f32, in units of the sum of magnitudes: 2^-24 an addition, and blocked sums
 // of up to a million terms stay far below a hundred of them.
 constexpr double kSumTolerance = 1e-5;
-constexpr double kBf16Tolerance = 1.0 / 128;  // two units in the last place of the result
+constexpr double kBf16Rounding = 1.0 / 256;  // half a unit in the last of 8 bits, relative
 
-void add(Exact& sum, double term) {
-  sum.value += term;
-  sum.magnitude += std::abs(term);
+bool is_norm(const Op& op) {
+  return std::holds_alternative<BatchNorm>(op.attributes) ||
+         std::holds_alternative<LayerNorm>(op.attributes);
 }
 
 // Index of a pixel in NHWC.
@@ -88,25 +88,40 @@ const Shape& Oracle::shape(int tensor) const {
   return graph_.tensors[static_cast<std::size_t>(tensor)].shape;
 }
 
+std::int64_t Oracle::inputs() const {
+  const bool wanted = !is_norm(op_) || operands_.dx.data != nullptr;
+  return wanted ? operands_.batch * elements(shape(op_.inputs.front())) : 0;
+}
+
+std::int64_t Oracle::parameters() const {
+  if (const auto* a = std::get_if<Linear>(&op_.attributes)) {
+    return a->out_features * (a->in_features + (a->bias ? 1 : 0));  // of its own or not
+  }
+  std::int64_t count = 0;
+  for (const Parameter& parameter : op_.parameters) count += elements(parameter.shape);
+  return count;
+}
+
 std::int64_t Oracle::outputs() const {
   switch (direction_) {
     case Direction::forward:
       return operands_.batch * elements(shape(op_.output));
     case Direction::backward_data:
-      return operands_.batch * elements(shape(op_.inputs.front()));
-    case Direction::backward_weights: {
-      std::int64_t count = 0;
-      for (const Parameter& parameter : op_.parameters) count += elements(parameter.shape);
-      return count;
-    }
+      return inputs() + (is_norm(op_) ? parameters() : 0);
+    case Direction::backward_weights:
+      return is_norm(op_) ? 0 : parameters();
   }
   return 0;
 }
 
 Oracle::Place Oracle::place(std::int64_t output) const {
   if (direction_ == Direction::forward) return {operands_.y, output};
-  if (direction_ == Direction::backward_data) return {operands_.dx, output};
-  const std::int64_t weights = elements(op_.parameters.front().shape);
+  if (direction_ == Direction::backward_data) {
+    if (output < inputs()) return {operands_.dx, output};
+    output -= inputs();
+  }
+  const std::int64_t weights =
+      op_.parameters.empty() ? parameters() : elements(op_.parameters.front().shape);
   return output < weights ? Place{operands_.dw[0], output}
                           : Place{operands_.dw[1], output - weights};
 }
@@ -124,8 +139,8 @@ void Oracle::poison(std::int64_t output) const {
 bool Oracle::agrees(std::int64_t output) const {
   const Exact exact = expected(output);
   const bool half = place(output).view.dtype == DType::bf16;
-  const double tolerance =
-      kSumTolerance * exact.magnitude + (half ? kBf16Tolerance * std::abs(exact.value) : 0);
+  const double tolerance = kSumTolerance * exact.magnitude +
+                           kBf16Rounding * (exact.rounded + (half ? std::abs(exact.value) : 0));
   return std::abs(actual(output) - exact.value) <= tolerance;  // false for NaN
 }
 
@@ -134,7 +149,22 @@ Exact Oracle::expected(std::int64_t output) const {
   if (const auto* a = std::get_if<Linear>(&op_.attributes)) return linear(*a, output);
   if (const auto* a = std::get_if<Convolution>(&op_.attributes)) return convolution(*a, output);
   if (const auto* a = std::get_if<Pool>(&op_.attributes)) return pool(*a, output);
+  if (const auto* a = std::get_if<BatchNorm>(&op_.attributes)) return batch_norm(*a, output);
+  if (const auto* a = std::get_if<LayerNorm>(&op_.attributes)) return layer_norm(*a, output);
   if (std::holds_alternative<Relu>(op_.attributes)) return relu(output);
+  if (const auto* a = std::get_if<Gelu>(&op_.attributes)) return gelu(*a, output);
+  if (std::holds_alternative<Add>(op_.attributes)) {
+    Exact sum;
+    add(sum, value_at(operands_.x, output));
+    add(sum, value_at(operands_.x2, output));
+    return sum;
+  }
+  if (const auto* a = std::get_if<Embedding>(&op_.attributes)) return embedding(*a, output);
+  if (const auto* a = std::get_if<Dropout>(&op_.attributes)) return dropout(*a, output);
+  if (const auto* a = std::get_if<Attention>(&op_.attributes)) {
+    return direction_ == Direction::forward ? attention(*a, output)
+                                            : attention_gradient(*a, output);
+  }
   if (const auto* a = std::get_if<SoftmaxCrossEntropy>(&op_.attributes)) return loss(*a, output);
   expects(false, "the oracle knows every operator that computes");
   return {};
@@ -157,8 +187,8 @@ Exact Oracle::linear(const Linear& a, std::int64_t output) const {
   } else {
     const bool bias = output >= n * k;
     const std::int64_t row = bias ? output - n * k : output / k, column = output % k;
-    const std::int64_t samples = operands_.batch;
-    for (std::int64_t i = 0; i < samples; ++i) {
+    const std::int64_t rows = operands_.batch * elements(shape(op_.output)) / n;
+    for (std::int64_t i = 0; i < rows; ++i) {
       const double gradient = value_at(operands_.dy, i * n + row);
       add(sum, bias ? gradient : gradient * value_at(operands_.x, i * k + column));
     }
@@ -181,14 +211,17 @@ Exact Oracle::convolution(const Convolution& a, std::int64_t output) const {
 Exact Oracle::convolution_forward(const Convolution& a, std::int64_t output) const {
   const Image in = image_of(shape(op_.inputs.front())), out = image_of(shape(op_.output));
   const Pixel p = pixel_of(out, output);
+  const std::int64_t depth = a.in_channels / a.groups;  // input channels that an output sees
+  const std::int64_t first = p.channel / (a.out_channels / a.groups) * depth;
   Exact sum;
   for (std::int64_t r = 0; r < a.kernel; ++r) {
     for (std::int64_t s = 0; s < a.kernel; ++s) {
       const std::int64_t y = p.y * a.stride + r - a.padding, x = p.x * a.stride + s - a.padding;
       if (!in.holds(y, x)) continue;
-      for (std::int64_t c = 0; c < a.in_channels; ++c) {
-        const std::int64_t w = ((p.channel * a.kernel + r) * a.kernel + s) * a.in_channels + c;
-        add(sum, value_at(operands_.x, in.at(p.sample, y, x, c)) * value_at(operands_.w[0], w));
+      for (std::int64_t c = 0; c < depth; ++c) {
+        const std::int64_t w = ((p.channel * a.kernel + r) * a.kernel + s) * depth + c;
+        add(sum,
+            value_at(operands_.x, in.at(p.sample, y, x, first + c)) * value_at(operands_.w[0], w));
       }
     }
   }
@@ -199,14 +232,16 @@ Exact Oracle::convolution_forward(const Convolution& a, std::int64_t output) con
 Exact Oracle::convolution_dx(const Convolution& a, std::int64_t output) const {
   const Image in = image_of(shape(op_.inputs.front())), out = image_of(shape(op_.output));
   const Pixel p = pixel_of(in, output);
+  const std::int64_t depth = a.in_channels / a.groups, width = a.out_channels / a.groups;
+  const std::int64_t group = p.channel / depth;
   Exact sum;
   const Span rows = windows_over(p.y + a.padding, a.kernel, a.stride, out.height);
   const Span columns = windows_over(p.x + a.padding, a.kernel, a.stride, out.width);
   for (std::int64_t y = rows.begin; y < rows.end; ++y) {
     for (std::int64_t x = columns.begin; x < columns.end; ++x) {
       const std::int64_t r = p.y + a.padding - y * a.stride, s = p.x + a.padding - x * a.stride;
-      for (std::int64_t k = 0; k < a.out_channels; ++k) {
-        const std::int64_t w = ((k * a.kernel + r) * a.kernel + s) * a.in_channels + p.channel;
+      for (std::int64_t k = group * width; k < (group + 1) * width; ++k) {
+        const std::int64_t w = ((k * a.kernel + r) * a.kernel + s) * depth + p.channel % depth;
         add(sum, value_at(operands_.dy, out.at(p.sample, y, x, k)) * value_at(operands_.w[0], w));
       }
     }
@@ -218,10 +253,11 @@ Exact Oracle::convolution_dw(const Convolution& a, std::int64_t output) const {
   const Image in = image_of(shape(op_.inputs.front())), out = image_of(shape(op_.output));
   const std::int64_t weights = elements(op_.parameters.front().shape);
   const bool bias = output >= weights;
-  const std::int64_t c = output % a.in_channels;
-  const std::int64_t s = output / a.in_channels % a.kernel;
-  const std::int64_t r = output / a.in_channels / a.kernel % a.kernel;
-  const std::int64_t k = bias ? output - weights : output / a.in_channels / a.kernel / a.kernel;
+  const std::int64_t depth = a.in_channels / a.groups;
+  const std::int64_t s = output / depth % a.kernel;
+  const std::int64_t r = output / depth / a.kernel % a.kernel;
+  const std::int64_t k = bias ? output - weights : output / depth / a.kernel / a.kernel;
+  const std::int64_t c = k / (a.out_channels / a.groups) * depth + output % depth;
   Exact sum;
   for (std::int64_t n = 0; n < operands_.batch; ++n) {
     for (std::int64_t oy = 0; oy < out.height; ++oy) {
@@ -239,15 +275,32 @@ Exact Oracle::convolution_dw(const Convolution& a, std::int64_t output) const {
   return sum;
 }
 
+namespace {
+
+// One over the pixels of the window at (y, x) that lie inside the image.
+double share_of(const Pool& a, const Image& in, std::int64_t y, std::int64_t x) {
+  std::int64_t inside = 0;
+  for (std::int64_t r = 0; r < a.kernel; ++r) {
+    for (std::int64_t s = 0; s < a.kernel; ++s) {
+      inside += in.holds(y * a.stride + r - a.padding, x * a.stride + s - a.padding) ? 1 : 0;
+    }
+  }
+  return 1.0 / static_cast<double>(inside);
+}
+
+}  // namespace
+
 // Index of the largest input of the window of `output`; the first one of equals.
 std::int64_t Oracle::largest(const Pool& a, std::int64_t output) const {
   const Image in = image_of(shape(op_.inputs.front())), out = image_of(shape(op_.output));
   const Pixel p = pixel_of(out, output);
-  std::int64_t best = in.at(p.sample, p.y * a.stride, p.x * a.stride, p.channel);
+  std::int64_t best = -1;
   for (std::int64_t r = 0; r < a.kernel; ++r) {
     for (std::int64_t s = 0; s < a.kernel; ++s) {
-      const std::int64_t at = in.at(p.sample, p.y * a.stride + r, p.x * a.stride + s, p.channel);
-      if (value_at(operands_.x, at) > value_at(operands_.x, best)) best = at;
+      const std::int64_t y = p.y * a.stride + r - a.padding, x = p.x * a.stride + s - a.padding;
+      if (!in.holds(y, x)) continue;
+      const std::int64_t at = in.at(p.sample, y, x, p.channel);
+      if (best < 0 || value_at(operands_.x, at) > value_at(operands_.x, best)) best = at;
     }
   }
   return best;
@@ -260,12 +313,13 @@ Exact Oracle::pool_forward(const Pool& a, std::int64_t output) const {
   }
   const Image in = image_of(shape(op_.inputs.front())), out = image_of(shape(op_.output));
   const Pixel p = pixel_of(out, output);
-  const double share = 1.0 / static_cast<double>(a.kernel * a.kernel);
+  const double share = share_of(a, in, p.y, p.x);
   Exact sum;
   for (std::int64_t r = 0; r < a.kernel; ++r) {
     for (std::int64_t s = 0; s < a.kernel; ++s) {
-      const std::int64_t at = in.at(p.sample, p.y * a.stride + r, p.x * a.stride + s, p.channel);
-      add(sum, share * value_at(operands_.x, at));
+      const std::int64_t y = p.y * a.stride + r - a.padding, x = p.x * a.stride + s - a.padding;
+      if (!in.holds(y, x)) continue;
+      add(sum, share * value_at(operands_.x, in.at(p.sample, y, x, p.channel)));
     }
   }
   return sum;
@@ -275,48 +329,21 @@ Exact Oracle::pool(const Pool& a, std::int64_t output) const {
   if (direction_ == Direction::forward) return pool_forward(a, output);
   const Image in = image_of(shape(op_.inputs.front())), out = image_of(shape(op_.output));
   const Pixel p = pixel_of(in, output);
-  const Span rows = windows_over(p.y, a.kernel, a.stride, out.height);
-  const Span columns = windows_over(p.x, a.kernel, a.stride, out.width);
-  const double share = 1.0 / static_cast<double>(a.kernel * a.kernel);
+  const Span rows = windows_over(p.y + a.padding, a.kernel, a.stride, out.height);
+  const Span columns = windows_over(p.x + a.padding, a.kernel, a.stride, out.width);
   Exact sum;
   for (std::int64_t y = rows.begin; y < rows.end; ++y) {
     for (std::int64_t x = columns.begin; x < columns.end; ++x) {
       const std::int64_t window = out.at(p.sample, y, x, p.channel);
       const double gradient = value_at(operands_.dy, window);
       if (a.mode == Pool::Mode::average) {
-        add(sum, share * gradient);
+        add(sum, share_of(a, in, y, x) * gradient);
       } else if (largest(a, window) == output) {
         add(sum, gradient);
       }
     }
   }
   return sum;
-}
-
-Exact Oracle::relu(std::int64_t output) const {
-  if (direction_ == Direction::forward) {
-    const double value = std::max(0.0, value_at(operands_.x, output));
-    return {value, value};
-  }
-  const double gradient = value_at(operands_.dy, output);
-  return value_at(operands_.y, output) > 0 ? Exact{gradient, std::abs(gradient)} : Exact{};
-}
-
-Exact Oracle::loss(const SoftmaxCrossEntropy& a, std::int64_t output) const {
-  const std::int64_t row = direction_ == Direction::forward ? output : output / a.classes;
-  const std::int64_t label = operands_.labels[row];
-  const auto score = [&](std::int64_t c) { return value_at(operands_.x, row * a.classes + c); };
-  double peak = score(0), sum = 0;
-  for (std::int64_t c = 1; c < a.classes; ++c) peak = std::max(peak, score(c));
-  for (std::int64_t c = 0; c < a.classes; ++c) sum += std::exp(score(c) - peak);
-  if (direction_ == Direction::forward) {
-    const double normaliser = peak + std::log(sum);
-    return {normaliser - score(label), std::abs(normaliser) + std::abs(score(label))};
-  }
-  const std::int64_t column = output % a.classes;
-  const double probability = std::exp(score(column) - peak) / sum;
-  const double scale = operands_.loss_scale;
-  return {(probability - (column == label ? 1.0 : 0.0)) * scale, std::abs(scale)};
 }
 
 }  // namespace plimsoll::probes

@@ -24,14 +24,14 @@ bool mentions(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-TEST_CASE("a data type that is not computed in is refused") {
+TEST_CASE("data types that do not belong together are refused") {
   GraphBuilder builder({5});
   builder.relu("rectifier", builder.input());
   const Graph graph = std::move(builder).build();
   Fixture fixture(graph, 3);
   fixture.operands.x.dtype = DType::bf16;
   const Error error = refusal(fixture, Direction::forward);
-  CHECK(mentions(error.problem(), "rectifier"));
+  CHECK(mentions(error.problem(), "y of operator 'rectifier'"));
   CHECK(mentions(error.problem(), "bf16"));
   CHECK(mentions(error.fix(), "--dtype f32"));
 }

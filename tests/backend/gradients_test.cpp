@@ -12,7 +12,7 @@
 namespace plimsoll::trainer::test {
 namespace {
 
-constexpr double kStep = 1.0 / 256;  // exact in f32
+constexpr double kStep = 1.0 / 1024;
 
 double weighted_sum(Fixture& fixture) {
   const probes::Oracle oracle(fixture.graph(), fixture.op(), Direction::forward, fixture.operands);
@@ -27,6 +27,12 @@ double weighted_sum(Fixture& fixture) {
 }
 
 // A step that crosses a kink (relu at zero, a change of the largest element) has no derivative.
+bool kinked(const Op& op) {
+  const auto* const pool = std::get_if<Pool>(&op.attributes);
+  return std::holds_alternative<Relu>(op.attributes) ||
+         (pool != nullptr && pool->mode == Pool::Mode::max);
+}
+
 bool smooth(Fixture& fixture, const View& variable, std::int64_t i, double here, double& slope) {
   auto* const value = static_cast<float*>(variable.data) + i;
   const float before = *value;
@@ -36,7 +42,7 @@ bool smooth(Fixture& fixture, const View& variable, std::int64_t i, double here,
   const double down = weighted_sum(fixture);
   *value = before;
   slope = (up - down) / (2 * kStep);
-  return std::abs((up - here) - (here - down)) < 1e-4;
+  return !kinked(fixture.op()) || std::abs((up - here) - (here - down)) < 1e-6;
 }
 
 void check(Fixture& fixture, const View& variable, const View& gradient) {
@@ -48,7 +54,7 @@ void check(Fixture& fixture, const View& variable, const View& gradient) {
     ++checked;
     CHECK(probes::value_at(gradient, i) == Approx(slope).margin(2e-3).epsilon(2e-3));
   }
-  CHECK(2 * checked > variable.elements);
+  CHECK((2 * checked > variable.elements || variable.elements < 4));
 }
 
 TEST_CASE("gradients are the slopes of what goes forward") {
@@ -56,13 +62,17 @@ TEST_CASE("gradients are the slopes of what goes forward") {
   const std::int64_t batch = GENERATE(1, 3);
   for (const Shaped& shaped : shapes()) {
     if (elements(shaped.graph.tensors.front().shape) > 100) continue;  // quadratic in the size
+    // Of one row, the variance is zero and the slopes those of a square root at zero.
+    if (batch == 1 && shaped.name == "batch norm of 7") continue;
     INFO(shaped.name << " batch " << batch);
     Fixture fixture(shaped.graph, batch, 3);
     fixture.run_forward(*backend);
-    fixture.make(*backend, Direction::backward_data)->execute();
-    check(fixture, fixture.operands.x, fixture.operands.dx);
-    if (fixture.op().parameters.empty()) continue;
-    fixture.make(*backend, Direction::backward_weights)->execute();
+    for (const Direction direction : {Direction::backward_data, Direction::backward_weights}) {
+      if (does_something(fixture.op(), direction)) fixture.make(*backend, direction)->execute();
+    }
+    if (does_something(fixture.op(), Direction::backward_data)) {
+      check(fixture, fixture.operands.x, fixture.operands.dx);
+    }
     for (std::size_t i = 0; i < fixture.operands.w.size(); ++i) {
       check(fixture, fixture.operands.w[i], fixture.operands.dw[i]);
     }

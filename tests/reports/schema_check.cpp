@@ -20,11 +20,33 @@ namespace {
 using nlohmann::json;
 
 // Every keyword that a schema of ours may use: the same in draft 7 and 2020-12.
-constexpr std::array<std::string_view, 22> kKeywords = {
-    "$id",   "$ref",  "$defs",   "title",     "description", "type",       "required",
-    "enum",  "const", "pattern", "minLength", "minimum",     "maximum",    "exclusiveMinimum",
-    "items", "if",    "then",    "else",      "not",         "properties", "additionalProperties",
-    "allOf"};
+constexpr std::array<std::string_view, 27> kKeywords = {"$id",
+                                                        "$ref",
+                                                        "$defs",
+                                                        "title",
+                                                        "type",
+                                                        "required",
+                                                        "enum",
+                                                        "const",
+                                                        "pattern",
+                                                        "minimum",
+                                                        "minLength",
+                                                        "maximum",
+                                                        "items",
+                                                        "if",
+                                                        "exclusiveMinimum",
+                                                        "exclusiveMaximum",
+                                                        "then",
+                                                        "else",
+                                                        "not",
+                                                        "properties",
+                                                        "minItems",
+                                                        "maxItems",
+                                                        "default",
+                                                        "description",
+                                                        "allOf",
+                                                        "oneOf",
+                                                        "additionalProperties"};
 
 void adapt(json& schema, bool closed) {
   if (!schema.is_object()) throw std::runtime_error("a schema must be an object: " + schema.dump());
@@ -46,7 +68,7 @@ void adapt(json& schema, bool closed) {
       for (auto& [key, value] : schema[map].items()) adapt(value, closed);
     }
   }
-  for (const char* list : {"allOf", "anyOf"}) {
+  for (const char* list : {"allOf", "anyOf", "oneOf"}) {
     if (schema.contains(list)) {
       for (json& value : schema[list]) adapt(value, closed);
     }

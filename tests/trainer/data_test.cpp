@@ -17,6 +17,7 @@
 #include "trainer/data/loader.hpp"
 #include "trainer/data/random.hpp"
 #include "trainer/data/sampler.hpp"
+#include "trainer/data/synthetic.hpp"
 
 using namespace plimsoll;
 using namespace plimsoll::trainer;

@@ -11,6 +11,7 @@
 #include "core/system/signals.hpp"
 #include "tests/catch.hpp"
 #include "tests/trainer/training.hpp"
+#include "trainer/data/synthetic.hpp"
 
 using namespace plimsoll;
 using namespace plimsoll::trainer;

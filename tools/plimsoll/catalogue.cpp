@@ -94,7 +94,7 @@ std::vector<Entry> catalogue() {
     all.push_back({.id = entry.name,
                    .kind = "workload",
                    .unit = {},
-                   .meaning = entry.make().description,
+                   .meaning = workload_named(entry.name).description,
                    .formula = {},
                    .source = "core/workloads"});
   }

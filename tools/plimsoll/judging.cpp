@@ -29,6 +29,12 @@ void check_pair(const Judged& prediction, const Judged& run) {
     throw Error("the run used another plan than the prediction", run.reference.path,
                 "judge a prediction with runs of the same flags");
   }
+  const std::string& meant = predicted.workload.graph_sha256;
+  if (!meant.empty() && !ran.workload.graph_sha256.empty() && meant != ran.workload.graph_sha256) {
+    throw Error("the run trained another network than the prediction was made for (" +
+                    ran.plan.workload + " has changed)",
+                run.reference.path, "predict and train again");
+  }
   // Both times are RFC 3339 in UTC with the same digits: text order is time order.
   if (!(prediction.report->created < run.report->created)) {
     throw Error("the prediction was written at " + prediction.report->created +

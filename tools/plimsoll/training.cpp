@@ -13,7 +13,7 @@
 #include <system_error>
 
 #include "core/system/process.hpp"
-#include "core/workloads/workloads.hpp"
+#include "reports/workload_file.hpp"
 #include "tools/plimsoll/programs.hpp"
 #include "tools/plimsoll/scratch.hpp"
 
@@ -47,6 +47,9 @@ double samples_of(const Workload& workload, std::string data_dir) {
   }
   double bytes = 0;
   std::error_code unreadable;  // then the trainer will tell
+  if (std::filesystem::is_regular_file(data_dir, unreadable)) {
+    bytes = static_cast<double>(std::filesystem::file_size(data_dir, unreadable));
+  }
   for (const auto& entry : std::filesystem::directory_iterator(data_dir, unreadable)) {
     if (entry.is_regular_file()) bytes += static_cast<double>(entry.file_size());
   }
@@ -57,7 +60,7 @@ double samples_of(const Workload& workload, std::string data_dir) {
 }  // namespace
 
 Seconds time_limit(const reports::Job& job, std::optional<Seconds> step) {
-  const Workload workload = workload_named(job.plan.workload);
+  const Workload workload = reports::workload_of(job.plan.workload, job.workload_text);
   const auto batch = static_cast<double>(job.plan.batch);
   const double epoch = samples_of(workload, job.data_dir) / batch + 1;
   double steps = static_cast<double>(job.warmup_steps + job.steps);
@@ -93,6 +96,24 @@ ExitCode train(const reports::Job& job, bool show, Seconds limit) {
   if (result.signal != 0) {
     throw Error("the trainer was ended by signal " + std::to_string(result.signal),
                 "plimsoll-trainer", "look for an out-of-memory kill; please report a crash");
+  }
+  return static_cast<ExitCode>(result.exit_code);
+}
+
+ExitCode check_training(reports::Job job) {
+  const ScratchDirectory scratch;
+  const std::string path = scratch.path() + "/job.json";
+  job.out = scratch.path() + "/run.json";
+  reports::write_text(reports::job_to_json(job), path);
+  sys::ChildOptions options{.argv = {program("plimsoll-trainer"), "--check", path}};
+  options.capture_out = options.capture_err = true;
+  options.timeout = kBeginAndEnd;
+  const sys::ChildResult result = sys::run_child(options);
+  std::fputs(result.err.c_str(), stderr);
+  if (result.interrupted) return ExitCode::interrupted;
+  if (result.signal != 0) {
+    throw Error("the trainer was ended by signal " + std::to_string(result.signal),
+                "plimsoll-trainer --check", "please report a crash");
   }
   return static_cast<ExitCode>(result.exit_code);
 }

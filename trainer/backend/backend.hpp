@@ -74,6 +74,10 @@ struct Operands {
   const std::int32_t* labels = nullptr;  // loss only: [batch] or [batch, positions]
   float loss_scale = 1.0F;               // loss only: dx is multiplied by it
   const StepState* step = nullptr;       // dropout only: read at every execution
+  // Forward of linear, convolution, batch_norm and add: y = max(result, 0). What was below 0 is
+  // then a relu's backward over y, which batch_norm's backward_data does itself: its dy is the
+  // relu's.
+  bool relu = false;
   // What an operator keeps from forward to backward: sized by workspace(), f32 elements.
   View workspace;
 };

@@ -13,41 +13,55 @@
 #include "core/error.hpp"
 #include "core/system/clock.hpp"
 #include "trainer/backend/backend.hpp"
+#include "trainer/data/image.hpp"
 
 namespace plimsoll::trainer {
 namespace {
 
-// Gathers rows and labels of one step; each thread has its own, for the sampler keeps an order.
+// Fills a slot with one step's samples; each thread has its own, for the sampler keeps an order.
 class Assembler {
  public:
-  Assembler(const Dataset& data, const SamplerOptions& sampler, int rank, int loader)
+  Assembler(const Dataset& data, const SamplerOptions& sampler, const LoaderOptions& options,
+            int loader)
       : data_(data),
-        sampler_(sampler),
+        options_(options),
+        seed_(sampler.seed),
         accumulate_(sampler.accumulate),
-        rank_(rank),
-        loader_(loader) {}
-
-  // `place` counts micro-batches over all steps.
-  Batch assemble(std::int64_t place, int slot, const InputSlot& into) {
-    const Seconds begin = sys::now();
-    const std::int64_t step = place / accumulate_;
-    const int micro = static_cast<int>(place % accumulate_);
-    const std::span<const std::int64_t> samples = sampler_.samples(step, rank_, micro);
-    for (std::size_t i = 0; i < samples.size(); ++i) {
-      if (samples[i] >= data_.count()) {
-        throw Error("sample " + std::to_string(samples[i]) + " of " + std::to_string(data_.count()),
-                    data_.source, "the data set is shorter than the sampler was told");
-      }
-      into.labels[i] = data_.labels[static_cast<std::size_t>(samples[i])];
+        loader_(loader),
+        sampler_(sampler) {
+    if (options.augment && !fits(data.stored, data.sample)) {
+      throw usage_error("only images (height x width x channels) can be moved and mirrored",
+                        "--augment", "leave it out, or use a workload that takes images");
     }
-    if (!samples.empty()) {
-      gather_u8(into.x, data_.rows.data(), data_.row_bytes, samples.data(), std::ssize(samples),
-                data_.scale, data_.shift);
+  }
+
+  // `count` counts micro-batches over all steps.
+  Batch assemble(std::int64_t count, int slot, const InputSlot& into) {
+    const Seconds begin = sys::now();
+    const std::int64_t step = count / accumulate_;
+    const int micro = static_cast<int>(count % accumulate_);
+    const std::span<const std::int64_t> samples = sampler_.samples(step, options_.rank, micro);
+    for (const std::int64_t sample : samples) {
+      if (sample < data_.count()) continue;
+      throw Error("sample " + std::to_string(sample) + " of " + std::to_string(data_.count()),
+                  data_.source, "the data set is shorter than the sampler was told");
+    }
+    const std::int64_t first = sampler_.share(step, micro, options_.rank).first;
+    if (data_.windows) {
+      cut(samples, step / sampler_.steps_per_epoch(), into);
+    } else {
+      copy_labels(samples, into);
+      if (options_.augment || data_.stored != data_.sample) {
+        place(samples, step, first, into);
+      } else if (!samples.empty()) {
+        gather_u8(into.x, data_.rows.data(), data_.row_bytes, samples.data(), std::ssize(samples),
+                  data_.scale, data_.shift);
+      }
     }
     return {.step = step,
             .count = std::ssize(samples),
             .global_count = sampler_.global_batch(step),
-            .first_sample = sampler_.share(step, micro, rank_).first,
+            .first_sample = first,
             .slot = slot,
             .micro = micro,
             .loader = loader_,
@@ -56,9 +70,43 @@ class Assembler {
   }
 
  private:
+  using Samples = std::span<const std::int64_t>;
+
+  void copy_labels(Samples samples, const InputSlot& into) const {
+    const std::int64_t each = data_.labels_per_sample;
+    std::int32_t* label = into.labels;
+    for (const std::int64_t sample : samples) {
+      label = std::copy_n(data_.labels.data() + sample * each, each, label);
+    }
+  }
+  void place(Samples samples, std::int64_t step, std::int64_t first, const InputSlot& into) const {
+    const std::int64_t size = elements(data_.sample);
+    for (std::int64_t i = 0; i < std::ssize(samples); ++i) {
+      const Change change = options_.augment ? change_of(seed_, step, first + i) : Change{};
+      place_image(into.x + i * size, data_.sample,
+                  data_.rows.data() + samples[static_cast<std::size_t>(i)] * data_.row_bytes,
+                  data_.stored, change, data_.scale, data_.shift);
+    }
+  }
+  // Windows of a text; a sample with one label has that of its last position.
+  void cut(Samples samples, std::int64_t epoch, const InputSlot& into) const {
+    const std::int64_t positions = data_.windows->positions;
+    const std::int64_t offset = data_.windows->offset(seed_, epoch);
+    const std::int64_t each = data_.labels_per_sample;
+    std::int32_t* token = into.tokens;
+    std::int32_t* label = into.labels;
+    for (const std::int64_t sample : samples) {
+      const std::uint8_t* const begin = data_.rows.data() + offset + sample * positions;
+      token = std::copy_n(begin, positions, token);
+      label = std::copy_n(begin + positions + 1 - each, each, label);
+    }
+  }
+
   const Dataset& data_;
+  LoaderOptions options_;
+  std::uint64_t seed_;
+  int accumulate_, loader_;
   Sampler sampler_;
-  int accumulate_, rank_, loader_;
 };
 
 }  // namespace
@@ -101,7 +149,7 @@ Loader::Loader(const Dataset& data, const SamplerOptions& sampler, const LoaderO
                          .sampler = sampler,
                          .options = options,
                          .slots = std::move(slots),
-                         .own = Assembler(data, sampler, options.rank, -1),
+                         .own = Assembler(data, sampler, options, -1),
                          .mutex = {},
                          .filled = {},
                          .freed = {},
@@ -134,7 +182,7 @@ Loader::~Loader() {
 }
 
 void Loader::Shared::work(int loader) {
-  Assembler assembler(data, sampler, options.rank, loader);
+  Assembler assembler(data, sampler, options, loader);
   std::unique_lock lock(mutex);
   while (true) {
     // One slot is in the consumer's hands: that of the place given out last.

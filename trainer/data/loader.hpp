@@ -39,6 +39,7 @@ struct LoaderOptions {
   int workers = 1;  // 0: next() assembles the batch itself
   int prefetch = 2;
   std::int64_t first_step = 0, steps = 0;
+  bool augment = false;  // images are moved and mirrored (image.hpp)
 };
 
 // How many slots a loader needs.

@@ -55,21 +55,27 @@ class Added final : public Kernel {
 
 class Maker {
  public:
-  Maker(const Graph& graph, const Backend& backend, const NetworkMemory& memory, std::int64_t batch,
-        Mode mode)
-      : graph_(graph), backend_(backend), memory_(memory), batch_(batch), mode_(mode) {}
+  Maker(const Graph& graph, const Backend& backend, const NetworkMemory& memory,
+        const Compilation& compilation, std::int64_t batch, Mode mode)
+      : graph_(graph),
+        backend_(backend),
+        memory_(memory),
+        compilation_(compilation),
+        batch_(batch),
+        mode_(mode) {}
 
   void forward() {
     convert_input();
     for (int i = 0; i < static_cast<int>(graph_.ops.size()); ++i) {
       if (!computes(graph_, op_at(i), Direction::forward)) continue;
+      if (compilation_.fusion.computed_by[at(i)] >= 0) continue;
       set_.forward.push_back(make(i, Direction::forward, [](Operands&) {}));
     }
   }
 
-  void backward(const GradientPlan& plan) {
+  void backward() {
     using Kind = BackwardAction::Kind;
-    for (const BackwardAction& action : plan.actions) {
+    for (const BackwardAction& action : compilation_.gradients.actions) {
       switch (action.kind) {
         case Kind::weights:
           push(weights(action.op));
@@ -171,6 +177,7 @@ class Maker {
   const Graph& graph_;
   const Backend& backend_;
   const NetworkMemory& memory_;
+  const Compilation& compilation_;
   const std::int64_t batch_;
   const Mode mode_;
   std::set<std::size_t> written_;  // first parameters whose gradient some operator has written
@@ -180,10 +187,10 @@ class Maker {
 }  // namespace
 
 KernelSet make_kernels(const Graph& graph, const Backend& backend, const NetworkMemory& memory,
-                       const GradientPlan& plan, std::int64_t batch, Mode mode) {
-  Maker maker(graph, backend, memory, batch, mode);
+                       const Compilation& compilation, std::int64_t batch, Mode mode) {
+  Maker maker(graph, backend, memory, compilation, batch, mode);
   maker.forward();
-  if (mode == Mode::train) maker.backward(plan);
+  if (mode == Mode::train) maker.backward();
   return std::move(maker).take();
 }
 

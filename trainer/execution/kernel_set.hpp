@@ -36,7 +36,7 @@ struct KernelSet {
 };
 
 [[nodiscard]] KernelSet make_kernels(const Graph& graph, const Backend& backend,
-                                     const NetworkMemory& memory, const GradientPlan& plan,
+                                     const NetworkMemory& memory, const Compilation& compilation,
                                      std::int64_t batch, Mode mode);
 
 }  // namespace plimsoll::trainer

@@ -38,14 +38,31 @@ bool is_norm(const Op& op) {
 
 }  // namespace
 
+Compilation compile_apart(const Graph& graph) {
+  Compilation result;
+  result.fusion = no_fusion(graph);
+  result.gradients = plan_gradients(graph, result.fusion, false);
+  result.lives = lives_of(graph, result.fusion, result.gradients);
+  return result;
+}
+
+Compilation compile_fused(const Graph& graph) {
+  Compilation result;
+  result.fusion = fuse_relus(graph);
+  result.gradients = plan_gradients(graph, result.fusion, true);
+  result.lives = lives_of(graph, result.fusion, result.gradients);
+  result.share_memory = true;
+  return result;
+}
+
 NetworkMemory::NetworkMemory(const Graph& graph, const Backend& backend, const FlatLayout& layout,
-                             const GradientPlan& gradients, const ExecutorOptions& options)
-    : graph_(graph), layout_(layout), dtype_(options.dtype) {
+                             const Compilation& compilation, const ExecutorOptions& options)
+    : graph_(graph), layout_(layout), compilation_(compilation), dtype_(options.dtype) {
   for (const auto* sizes : {&options.batches, &options.evaluation_batches}) {
     for (const std::int64_t size : *sizes) largest_ = std::max(largest_, size);
   }
   place_parameters();
-  place_tensors(gradients);
+  place_tensors();
   place_workspaces(backend);
   place_input(options.slots);
 }
@@ -92,39 +109,44 @@ void NetworkMemory::place_parameters() {
   }
 }
 
-void NetworkMemory::place_tensors(const GradientPlan& plan) {
+void NetworkMemory::place_tensors() {
   const std::size_t count = graph_.tensors.size();
-  std::vector<int> home(count);
-  std::iota(home.begin(), home.end(), 0);
-  for (const Op& op : graph_.ops) {
-    if (std::holds_alternative<Reshape>(op.attributes)) {
-      home[at(op.output)] = home[at(op.inputs[0])];
-    }
-  }
+  const Lives& lives = compilation_.lives;
   const std::int64_t element = size_of(dtype_);
-  Carver values, gradients;
-  std::vector<std::size_t> value_at(count), gradient_at(count);
+  std::vector<Piece> pieces;
+  std::vector<std::size_t> value_at(count), gradient_at(count);  // pieces
+  const auto piece = [&](std::int64_t element_bytes, int tensor, const Life& life) {
+    pieces.push_back({element_bytes * largest_ * sample_elements(tensor), life});
+    return pieces.size() - 1;
+  };
   for (std::size_t t = 0; t < count; ++t) {
     const int tensor = static_cast<int>(t);
-    const std::int64_t bytes = (is_loss(tensor) ? 4 : element) * largest_ * sample_elements(tensor);
-    if (home[t] == tensor && tensor != graph_.input) value_at[t] = values.reserve(bytes);
-    if (plan.home[t] == tensor) gradient_at[t] = gradients.reserve(bytes);
+    if (lives.value_home[t] == tensor) {
+      value_at[t] = piece(is_loss(tensor) ? 4 : element, tensor, lives.value[t]);
+    }
+    if (compilation_.gradients.home[t] == tensor) {
+      gradient_at[t] = piece(element, tensor, lives.gradient[t]);
+    }
   }
-  activations_ = sys::Buffer(values.size(), "activations", sys::Page::huge);
-  activation_gradients_ = sys::Buffer(gradients.size(), "activation gradients", sys::Page::huge);
-  if (plan.largest_scratch >= 0) {
-    const std::int64_t elements = largest_ * sample_elements(plan.largest_scratch);
-    scratch_ =
-        sys::Buffer(Bytes(static_cast<double>(std::max<std::int64_t>(64, element * elements))),
-                    "extra gradient", sys::Page::huge);
+  const Placement placement =
+      compilation_.share_memory ? place_by_life(pieces) : place_apart(pieces);
+  activations_ =
+      sys::Buffer(Bytes(static_cast<double>(std::max<std::int64_t>(64, placement.bytes))),
+                  "activations", sys::Page::huge);
+  const auto place_of = [&](std::size_t which) {
+    return activations_.data() + placement.offset[which];
+  };
+  if (const int largest = compilation_.gradients.largest_scratch; largest >= 0) {
+    const std::int64_t bytes = element * largest_ * sample_elements(largest);
+    scratch_ = sys::Buffer(Bytes(static_cast<double>(std::max<std::int64_t>(64, bytes))),
+                           "extra gradient", sys::Page::huge);
   }
   value_.resize(count);
   gradient_.resize(count);
   for (std::size_t t = 0; t < count; ++t) {
-    if (home[t] != graph_.input) value_[t] = activations_.data() + value_at[at(home[t])];
-    if (plan.home[t] >= 0) {
-      gradient_[t] = activation_gradients_.data() + gradient_at[at(plan.home[t])];
-    }
+    const int value = lives.value_home[t], gradient = compilation_.gradients.home[t];
+    if (value >= 0) value_[t] = place_of(value_at[at(value)]);
+    if (gradient >= 0) gradient_[t] = place_of(gradient_at[at(gradient)]);
   }
 }
 
@@ -233,6 +255,7 @@ Operands NetworkMemory::operands(int op_index, std::int64_t batch, int slot, Mod
   result.y = value(op.output, batch, slot);
   result.dx = gradient(op.inputs[0], batch);
   result.dy = gradient(op.output, batch);
+  result.relu = compilation_.fusion.relu_of[at(op_index)] >= 0;
   for (const std::size_t parameter : parameters(op_index)) {
     result.w.push_back(kernel_weight(parameter));
     result.dw.push_back(weight_gradient(parameter));
@@ -251,8 +274,7 @@ std::vector<MemoryItem> NetworkMemory::items() const {
   };
   return {{.name = "parameters", .bytes = size(weights_) + size(half_weights_) + size(state_)},
           {.name = "gradients", .bytes = size(gradients_)},
-          {.name = "activations",
-           .bytes = size(activations_) + size(activation_gradients_) + size(scratch_)},
+          {.name = "activations", .bytes = size(activations_) + size(scratch_)},
           {.name = "workspace", .bytes = size(workspaces_)},
           {.name = "input", .bytes = size(input_)}};
 }

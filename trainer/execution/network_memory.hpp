@@ -1,6 +1,5 @@
-// The memory of a network on one rank: every tensor and every gradient has its own place, for the
-// largest batch that will come (a reshape shares that of its input, and gradients as GradientPlan
-// says). Kernels are handed views of it.
+// The memory of a network on one rank, for the largest batch that will come. Kernels are handed
+// views of it. Tensors and gradients lie apart from each other, or where the memory plan puts them.
 //
 // Weights and their gradients are flat f32 buffers. In bf16 the kernels read bf16 copies of the
 // weights (not of a norm's, which stay f32), and activations and their gradients are bf16.
@@ -16,14 +15,24 @@
 #include "trainer/backend/backend.hpp"
 #include "trainer/data/loader.hpp"
 #include "trainer/execution/executor.hpp"
-#include "trainer/execution/gradient_plan.hpp"
+#include "trainer/execution/memory_plan.hpp"
 
 namespace plimsoll::trainer {
+
+// How a graph is compiled.
+struct Compilation {
+  Fusion fusion;
+  GradientPlan gradients;
+  Lives lives;
+  bool share_memory = false;  // place tensors by their lives
+};
+[[nodiscard]] Compilation compile_apart(const Graph& graph);  // every operator for itself
+[[nodiscard]] Compilation compile_fused(const Graph& graph);  // relus fused, memory shared
 
 class NetworkMemory {
  public:
   NetworkMemory(const Graph& graph, const Backend& backend, const FlatLayout& layout,
-                const GradientPlan& gradients, const ExecutorOptions& options);
+                const Compilation& compilation, const ExecutorOptions& options);
 
   [[nodiscard]] std::int64_t largest_batch() const { return largest_; }
   [[nodiscard]] const std::vector<InputSlot>& slots() const { return slots_; }
@@ -54,7 +63,7 @@ class NetworkMemory {
 
  private:
   void place_parameters();
-  void place_tensors(const GradientPlan& plan);
+  void place_tensors();
   void place_workspaces(const Backend& backend);
   void place_input(int slots);
   [[nodiscard]] std::int64_t sample_elements(int tensor) const;
@@ -62,14 +71,15 @@ class NetworkMemory {
 
   const Graph& graph_;
   const FlatLayout& layout_;
+  const Compilation& compilation_;
   const DType dtype_;
   std::int64_t largest_ = 0;
   std::vector<std::vector<std::size_t>> parameters_;  // by op
   std::vector<bool> full_precision_;                  // by parameter: a norm's
   std::vector<std::vector<View>> op_state_;           // by op
   std::size_t state_size_ = 0;
-  sys::Buffer weights_, half_weights_, gradients_, state_, activations_, activation_gradients_,
-      scratch_, workspaces_, input_;
+  sys::Buffer weights_, half_weights_, gradients_, state_, activations_, scratch_, workspaces_,
+      input_;
   std::byte* half_input_ = nullptr;
   std::vector<std::byte*> value_, gradient_;  // by tensor; null where there is none
   std::vector<View> workspace_;               // by op

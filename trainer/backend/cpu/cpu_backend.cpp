@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "core/error.hpp"
+#include "trainer/backend/cpu/add.hpp"
 #include "trainer/backend/cpu/operators.hpp"
 
 namespace plimsoll::trainer {
@@ -31,9 +32,21 @@ class CpuBackend final : public Backend {
   }
 
   [[nodiscard]] Bytes workspace(const Graph& graph, const Op& op, std::int64_t batch,
-                                DType) const override {
-    const auto* const pool = std::get_if<Pool>(&op.attributes);
-    return pool != nullptr ? pool_workspace(device_, graph, op, *pool, batch) : Bytes(0);
+                                DType dtype) const override {
+    const Shape& x = shape_of(graph, op.inputs.front());
+    if (const auto* a = std::get_if<Pool>(&op.attributes)) {
+      return pool_workspace(device_, graph, op, *a, batch, dtype);
+    }
+    if (const auto* a = std::get_if<BatchNorm>(&op.attributes)) {
+      return batch_norm_workspace(*a, batch * elements(x));
+    }
+    if (const auto* a = std::get_if<LayerNorm>(&op.attributes)) {
+      return layer_norm_workspace(batch * elements(x) / a->features);
+    }
+    if (const auto* a = std::get_if<Attention>(&op.attributes)) {
+      return attention_workspace(x, *a, batch, dtype);
+    }
+    return Bytes(0);
   }
 
   [[nodiscard]] KernelPtr make(const Graph& graph, const Op& op, Direction direction,
@@ -52,18 +65,32 @@ class CpuBackend final : public Backend {
     }
   }
 
-  [[nodiscard]] KernelPtr make_accumulate(const View&, const View&) const override {
-    throw Error("the CPU backend cannot add gradients yet", kWhere, "use a graph without branches");
+  [[nodiscard]] KernelPtr make_accumulate(const View& sum, const View& term) const override {
+    same_size(sum, term, "the gradients that are added");
+    if (sum.dtype != term.dtype) {
+      throw Error("gradients of " + to_string(sum.dtype) + " and " + to_string(term.dtype) +
+                      " cannot be added",
+                  kWhere, "convert one of them first");
+    }
+    return make_sum(sum, sum, term, sum.elements, team_for(3 * bytes_of(sum)), false);
   }
-  [[nodiscard]] KernelPtr make_convert(const View&, const View&) const override {
-    throw Error("the CPU backend cannot convert yet", kWhere, "use --dtype f32");
+  [[nodiscard]] KernelPtr make_convert(const View& from, const View& to) const override {
+    same_size(from, to, "what is converted and its copy");
+    return make_conversion(from, to, team_for(bytes_of(from) + bytes_of(to)));
   }
 
  private:
-  template <class Attributes>
-  static KernelPtr make_one(const Request& r, const Attributes&) {
-    throw Error("the CPU backend has no " + kind_of(r.op) + " yet", "operator " + r.op.name,
-                "use other operators");
+  static double bytes_of(const View& view) {
+    return static_cast<double>(view.elements) * static_cast<double>(size_of(view.dtype));
+  }
+  [[nodiscard]] int team_for(double bytes) const {
+    return Bytes(bytes) < kTrafficWorthATeam ? 1 : device_.threads;
+  }
+  static void same_size(const View& a, const View& b, const std::string& what) {
+    if (a.data != nullptr && b.data != nullptr && a.elements == b.elements) return;
+    throw Error(what + " have " + std::to_string(a.data == nullptr ? 0 : a.elements) + " and " +
+                    std::to_string(b.data == nullptr ? 0 : b.elements) + " elements",
+                kWhere, "give two buffers of one size");
   }
   [[nodiscard]] int threads_for(const Graph& graph, const Op& op, Direction direction,
                                 const Operands& operands) const {
@@ -76,6 +103,15 @@ class CpuBackend final : public Backend {
   }
   static KernelPtr make_one(const Request& r, const Pool& a) { return make_pool(r, a); }
   static KernelPtr make_one(const Request& r, const Relu&) { return make_relu(r); }
+  static KernelPtr make_one(const Request& r, const BatchNorm& a) { return make_batch_norm(r, a); }
+  static KernelPtr make_one(const Request& r, const LayerNorm& a) { return make_layer_norm(r, a); }
+  static KernelPtr make_one(const Request& r, const Gelu& a) { return make_gelu(r, a); }
+  static KernelPtr make_one(const Request& r, const Add&) {
+    return r.direction == Direction::forward ? make_add(r) : nullptr;
+  }
+  static KernelPtr make_one(const Request& r, const Embedding& a) { return make_embedding(r, a); }
+  static KernelPtr make_one(const Request& r, const Attention& a) { return make_attention(r, a); }
+  static KernelPtr make_one(const Request& r, const Dropout& a) { return make_dropout(r, a); }
   static KernelPtr make_one(const Request& r, const Reshape&) { return make_reshape(r); }
   static KernelPtr make_one(const Request& r, const SoftmaxCrossEntropy& a) {
     return make_softmax_cross_entropy(r, a);
@@ -108,14 +144,16 @@ View Request::need(const View& view, std::int64_t count, const std::string& name
   return view;
 }
 
-View Request::need_weight(std::size_t index, DType dtype) const {
-  return need(index < operands.w.size() ? operands.w[index] : View{.dtype = dtype},
-              elements(op.parameters[index].shape), "w[" + std::to_string(index) + "]", dtype);
+View Request::need_weight(std::size_t index, std::int64_t count, DType dtype) const {
+  return need(index < operands.w.size() ? operands.w[index] : View{.dtype = dtype}, count,
+              "w[" + std::to_string(index) + "]", dtype);
 }
-
-View Request::need_gradient(std::size_t index, DType dtype) const {
-  return need(index < operands.dw.size() ? operands.dw[index] : View{.dtype = dtype},
-              elements(op.parameters[index].shape), "dw[" + std::to_string(index) + "]", dtype);
+View Request::need_gradient(std::size_t index, std::int64_t count, DType dtype) const {
+  return need(index < operands.dw.size() ? operands.dw[index] : View{.dtype = dtype}, count,
+              "dw[" + std::to_string(index) + "]", dtype);
+}
+View Request::need_weight(std::size_t index, DType dtype) const {
+  return need_weight(index, elements(op.parameters[index].shape), dtype);
 }
 
 float* Request::need(const View& view, std::int64_t count, const std::string& name) const {
@@ -125,7 +163,8 @@ float* Request::need_weight(std::size_t index) const {
   return static_cast<float*>(need_weight(index, DType::f32).data);
 }
 float* Request::need_gradient(std::size_t index) const {
-  return static_cast<float*>(need_gradient(index, DType::f32).data);
+  const std::int64_t count = elements(op.parameters[index].shape);
+  return static_cast<float*>(need_gradient(index, count, DType::f32).data);
 }
 
 }  // namespace cpu

@@ -4,6 +4,9 @@
 // to 25 % slower at small batches, and with blocked weights the reorder costs more than it gains.
 // The bias gradient is a matmul with a row of ones: oneDNN's own reduction is its reference loop.
 //
+// Rows are the samples, or all positions of all samples. A tied layer is handed the embedding's
+// table as its weight and knows nothing of it.
+//
 // Data types: f32, or bf16 for x, w, y and their gradients alike; the bias and the gradients of
 // parameters may be f32 beside bf16. Sums are f32 inside in any case.
 
@@ -26,11 +29,12 @@ struct Matrix {
 };
 
 void add_matmul(Sequence& sequence, const Device& device, const Matrix& src, const Matrix& weights,
-                const Matrix& dst, const Matrix* bias = nullptr) {
+                const Matrix& dst, const Matrix* bias = nullptr, bool relu = false) {
   const auto operation =
       bias != nullptr ? dnnl::matmul::desc(src.desc(), weights.desc(), bias->desc(), dst.desc())
                       : dnnl::matmul::desc(src.desc(), weights.desc(), dst.desc());
-  const dnnl::matmul::primitive_desc chosen(operation, own_scratchpad(), device.engine);
+  const dnnl::matmul::primitive_desc chosen(operation, relu ? then_relu() : own_scratchpad(),
+                                            device.engine);
   const auto wrap = [&](const Matrix& m) { return sequence.wrap(m.desc(), m.view.data); };
   Sequence::Arguments arguments{
       {DNNL_ARG_SRC, wrap(src)}, {DNNL_ARG_WEIGHTS, wrap(weights)}, {DNNL_ARG_DST, wrap(dst)}};
@@ -56,11 +60,12 @@ Matrix ones(Sequence& sequence, std::int64_t columns, DType dtype) {
 }
 
 // Multiply-adds of the product, one addition an output for the bias; every operand once.
+// A relu that is part of it adds one FLOP an output and no traffic.
 Cost cost(const Matrix& src, const Matrix& weights, const Matrix& dst, double outputs,
-          const Matrix* bias) {
+          const Matrix* bias, bool relu = false) {
   const auto moved = [](const Matrix& m) { return static_cast<double>(m.desc().get_size()); };
   const double multiply_adds = elements_of(dst.desc()) * static_cast<double>(src.columns);
-  return {Flop(2 * multiply_adds + (bias != nullptr ? outputs : 0)),
+  return {Flop(2 * multiply_adds + (bias != nullptr ? outputs : 0) + (relu ? outputs : 0)),
           Bytes(moved(src) + moved(weights) + moved(dst) + (bias != nullptr ? moved(*bias) : 0))};
 }
 
@@ -76,18 +81,18 @@ KernelPtr make_linear(const Request& r, const Linear& linear) {
   switch (r.direction) {
     case Direction::forward: {
       const Matrix x{r.need(o.x, m * k, "x", o.x.dtype), m, k};
-      const Matrix w{r.need_weight(0, o.x.dtype), k, n, Tag::ba};
+      const Matrix w{r.need_weight(0, n * k, o.x.dtype), k, n, Tag::ba};
       const Matrix y{r.need(o.y, m * n, "y", o.x.dtype), m, n};
       Matrix bias{{}, 1, n};
-      if (linear.bias) bias.view = r.need_weight(1, r.type_of(o.w, 1));
+      if (linear.bias) bias.view = r.need_weight(1, n, r.type_of(o.w, 1));
       const Matrix* const added = linear.bias ? &bias : nullptr;
-      add_matmul(*sequence, r.device, x, w, y, added);
-      sequence->count(cost(x, w, y, outputs, added));
+      add_matmul(*sequence, r.device, x, w, y, added, o.relu);
+      sequence->count(cost(x, w, y, outputs, added, o.relu));
       break;
     }
     case Direction::backward_data: {
       const Matrix dy{r.need(o.dy, m * n, "dy", o.dy.dtype), m, n};
-      const Matrix w{r.need_weight(0, o.dy.dtype), n, k};
+      const Matrix w{r.need_weight(0, n * k, o.dy.dtype), n, k};
       const Matrix dx{r.need(o.dx, m * k, "dx", o.dy.dtype), m, k};
       add_matmul(*sequence, r.device, dy, w, dx);
       sequence->count(cost(dy, w, dx, outputs, nullptr));
@@ -97,9 +102,9 @@ KernelPtr make_linear(const Request& r, const Linear& linear) {
       const View gradient = r.need(o.dy, m * n, "dy", o.x.dtype);
       const Matrix dy{gradient, n, m, Tag::ba};
       const Matrix x{r.need(o.x, m * k, "x", o.x.dtype), m, k};
-      const Matrix dw{r.need_gradient(0, r.type_of(o.dw, 0)), n, k};
+      const Matrix dw{r.need_gradient(0, n * k, r.type_of(o.dw, 0)), n, k};
       Matrix db{{}, 1, n};
-      if (linear.bias) db.view = r.need_gradient(1, r.type_of(o.dw, 1));
+      if (linear.bias) db.view = r.need_gradient(1, n, r.type_of(o.dw, 1));
       add_matmul(*sequence, r.device, dy, x, dw);
       if (linear.bias) {
         const Matrix rows{gradient, m, n};

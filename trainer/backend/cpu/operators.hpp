@@ -27,9 +27,11 @@ struct Request {
   // when it is null, short, or of another type.
   [[nodiscard]] View need(const View& view, std::int64_t elements, const std::string& name,
                           DType dtype) const;
-  [[nodiscard]] View need_weight(std::size_t index, DType dtype) const;    // operands.w
-  [[nodiscard]] View need_gradient(std::size_t index, DType dtype) const;  // operands.dw
-  // The same for operators that compute in f32 only.
+  [[nodiscard]] View need_weight(std::size_t index, std::int64_t elements, DType dtype) const;
+  [[nodiscard]] View need_gradient(std::size_t index, std::int64_t elements, DType dtype) const;
+  // The same of the operator's own parameter, which a tied layer has none of.
+  [[nodiscard]] View need_weight(std::size_t index, DType dtype) const;
+  // The same for what is f32 with every data type.
   [[nodiscard]] float* need(const View& view, std::int64_t elements, const std::string& name) const;
   [[nodiscard]] float* need_weight(std::size_t index) const;
   [[nodiscard]] float* need_gradient(std::size_t index) const;
@@ -43,11 +45,25 @@ using KernelPtr = std::unique_ptr<Kernel>;
 KernelPtr make_linear(const Request& request, const Linear& linear);
 KernelPtr make_convolution(const Request& request, const Convolution& convolution);
 KernelPtr make_pool(const Request& request, const Pool& pool);
+KernelPtr make_batch_norm(const Request& request, const BatchNorm& norm);
+KernelPtr make_layer_norm(const Request& request, const LayerNorm& norm);
 KernelPtr make_relu(const Request& request);
+KernelPtr make_gelu(const Request& request, const Gelu& gelu);
+KernelPtr make_add(const Request& request);
+KernelPtr make_embedding(const Request& request, const Embedding& embedding);
+KernelPtr make_attention(const Request& request, const Attention& attention);
+KernelPtr make_dropout(const Request& request, const Dropout& dropout);
 KernelPtr make_reshape(const Request& request);
 KernelPtr make_softmax_cross_entropy(const Request& request, const SoftmaxCrossEntropy& loss);
 
+// Views of one size, checked by the caller.
+KernelPtr make_conversion(const View& from, const View& to, int threads);
+
 Bytes pool_workspace(const Device& device, const Graph& graph, const Op& op, const Pool& pool,
-                     std::int64_t batch);
+                     std::int64_t batch, DType dtype);
+Bytes batch_norm_workspace(const BatchNorm& norm, std::int64_t elements);
+Bytes layer_norm_workspace(std::int64_t rows);
+Bytes attention_workspace(const Shape& qkv, const Attention& attention, std::int64_t batch,
+                          DType dtype);
 
 }  // namespace plimsoll::trainer::cpu

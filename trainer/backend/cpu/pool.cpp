@@ -2,6 +2,9 @@
 //
 // The index of each window's largest element is kept in the caller's workspace from forward to
 // backward. Without a workspace, forward still works (inference) and backward is refused.
+//
+// Where windows overlap, gradients add up, and the library adds bf16 ones in bf16: those go through
+// f32 copies, which the kernel keeps.
 
 #include "core/error.hpp"
 #include "trainer/backend/cpu/operators.hpp"
@@ -18,12 +21,13 @@ struct Shapes {
   dnnl::algorithm algorithm;
 };
 
-Shapes shapes_of(const Shape& x, const Shape& y, const Pool& pool, std::int64_t batch) {
-  return {.x = f32({batch, x[2], x[0], x[1]}, Tag::nhwc),
-          .y = f32({batch, y[2], y[0], y[1]}, Tag::nhwc),
+Shapes shapes_of(const Shape& x, const Shape& y, const Pool& pool, std::int64_t batch,
+                 DType dtype) {
+  return {.x = plain({batch, x[2], x[0], x[1]}, dtype, Tag::nhwc),
+          .y = plain({batch, y[2], y[0], y[1]}, dtype, Tag::nhwc),
           .kernel = {pool.kernel, pool.kernel},
           .stride = {pool.stride, pool.stride},
-          .padding = {0, 0},
+          .padding = {pool.padding, pool.padding},
           .algorithm = pool.mode == Pool::Mode::max ? dnnl::algorithm::pooling_max
                                                     : dnnl::algorithm::pooling_avg_exclude_padding};
 }
@@ -38,7 +42,7 @@ Forward::primitive_desc choose_forward(const Device& device, const Shapes& s, bo
 // A window visits an output once per window element; the workspace is not counted.
 Cost cost(const Desc& x, const Desc& y, const Shapes& s) {
   const auto window = static_cast<double>(s.kernel[0] * s.kernel[1]);
-  return {Flop(elements_of(y) * window), Bytes(sizeof(float) * (elements_of(x) + elements_of(y)))};
+  return {Flop(elements_of(y) * window), Bytes(static_cast<double>(x.get_size() + y.get_size()))};
 }
 
 void* need_workspace(const Request& r, const Desc& desc) {
@@ -53,20 +57,45 @@ void* need_workspace(const Request& r, const Desc& desc) {
   return view.data;
 }
 
+void add_backward(Sequence& sequence, const Request& r, const Pool& pool, const Shapes& s,
+                  DType dtype) {
+  const Operands& o = r.operands;
+  const DType summed = pool.stride < pool.kernel ? DType::f32 : dtype;
+  const Shapes inner = shapes_of(r.x_shape(), r.y_shape(), pool, o.batch, summed);
+  const Backward::primitive_desc chosen(
+      Backward::desc(s.algorithm, inner.x, inner.y, s.stride, s.kernel, s.padding, s.padding),
+      own_scratchpad(), r.device.engine, choose_forward(r.device, inner, true));
+  const auto dy = sequence.wrap(s.y, r.need(o.dy, r.y_elements(), "dy", dtype).data);
+  const auto dx = sequence.wrap(s.x, r.need(o.dx, r.x_elements(), "dx", dtype).data);
+  const auto written = sequence.output(dx, inner.x);
+  Sequence::Arguments arguments{{DNNL_ARG_DIFF_DST, sequence.input(dy, inner.y)},
+                                {DNNL_ARG_DIFF_SRC, written}};
+  if (pool.mode == Pool::Mode::max) {
+    const Desc kept = chosen.workspace_desc();
+    expects(kept == choose_forward(r.device, s, true).workspace_desc(),
+            "forward and backward keep the places of the largest in one form");
+    arguments.emplace_back(DNNL_ARG_WORKSPACE, sequence.wrap(kept, need_workspace(r, kept)));
+  }
+  sequence.count(cost(s.x, s.y, s));
+  sequence.add<Backward>(chosen, std::move(arguments));
+  sequence.output_done(written, dx);
+}
+
 }  // namespace
 
 Bytes pool_workspace(const Device& device, const Graph& graph, const Op& op, const Pool& pool,
-                     std::int64_t batch) {
+                     std::int64_t batch, DType dtype) {
   if (pool.mode != Pool::Mode::max) return Bytes(0);
   const auto shape = [&](int id) { return graph.tensors[static_cast<std::size_t>(id)].shape; };
-  const Shapes s = shapes_of(shape(op.inputs.front()), shape(op.output), pool, batch);
+  const Shapes s = shapes_of(shape(op.inputs.front()), shape(op.output), pool, batch, dtype);
   return Bytes(static_cast<double>(choose_forward(device, s, true).workspace_desc().get_size()));
 }
 
 KernelPtr make_pool(const Request& r, const Pool& pool) {
   if (r.direction == Direction::backward_weights) return nullptr;
   const Operands& o = r.operands;
-  const Shapes s = shapes_of(r.x_shape(), r.y_shape(), pool, o.batch);
+  const DType dtype = r.direction == Direction::forward ? o.x.dtype : o.dy.dtype;
+  const Shapes s = shapes_of(r.x_shape(), r.y_shape(), pool, o.batch, dtype);
   const bool largest = pool.mode == Pool::Mode::max;
   auto sequence = std::make_unique<Sequence>(r.device);
 
@@ -74,8 +103,8 @@ KernelPtr make_pool(const Request& r, const Pool& pool) {
     const bool keep_index = largest && o.workspace.data != nullptr;
     const auto chosen = choose_forward(r.device, s, keep_index);
     Sequence::Arguments arguments{
-        {DNNL_ARG_SRC, sequence->wrap(s.x, r.need(o.x, r.x_elements(), "x"))},
-        {DNNL_ARG_DST, sequence->wrap(s.y, r.need(o.y, r.y_elements(), "y"))}};
+        {DNNL_ARG_SRC, sequence->wrap(s.x, r.need(o.x, r.x_elements(), "x", dtype).data)},
+        {DNNL_ARG_DST, sequence->wrap(s.y, r.need(o.y, r.y_elements(), "y", dtype).data)}};
     if (keep_index) {
       arguments.emplace_back(
           DNNL_ARG_WORKSPACE,
@@ -86,19 +115,7 @@ KernelPtr make_pool(const Request& r, const Pool& pool) {
     return sequence;
   }
 
-  const Backward::primitive_desc chosen(
-      Backward::desc(s.algorithm, s.x, s.y, s.stride, s.kernel, s.padding, s.padding),
-      own_scratchpad(), r.device.engine, choose_forward(r.device, s, true));
-  Sequence::Arguments arguments{
-      {DNNL_ARG_DIFF_DST, sequence->wrap(s.y, r.need(o.dy, r.y_elements(), "dy"))},
-      {DNNL_ARG_DIFF_SRC, sequence->wrap(s.x, r.need(o.dx, r.x_elements(), "dx"))}};
-  if (largest) {
-    arguments.emplace_back(
-        DNNL_ARG_WORKSPACE,
-        sequence->wrap(chosen.workspace_desc(), need_workspace(r, chosen.workspace_desc())));
-  }
-  sequence->count(cost(chosen.diff_src_desc(), chosen.diff_dst_desc(), s));
-  sequence->add<Backward>(chosen, std::move(arguments));
+  add_backward(*sequence, r, pool, s, dtype);
   return sequence;
 }
 

@@ -11,27 +11,29 @@ KernelPtr make_relu(const Request& r) {
   constexpr auto kRelu = dnnl::algorithm::eltwise_relu_use_dst_for_bwd;
   const Operands& o = r.operands;
   const std::int64_t count = r.x_elements();
-  const Desc flat = f32({count}, Tag::a);
+  const DType dtype = r.direction == Direction::forward ? o.x.dtype : o.y.dtype;
+  const Desc flat = plain({count}, dtype, Tag::a);
   const Forward::primitive_desc forward(
       Forward::desc(dnnl::prop_kind::forward_training, kRelu, flat, 0.0F, 0.0F), own_scratchpad(),
       r.device.engine);
 
   auto sequence = std::make_unique<Sequence>(r.device);
+  const auto wrap = [&](const View& view, const char* name) {
+    return sequence->wrap(flat, r.need(view, count, name, dtype).data);
+  };
+  const double elements = elements_of(flat);
+  const auto bytes = static_cast<double>(flat.get_size());
   if (r.direction == Direction::forward) {
-    const double elements = elements_of(forward.src_desc());
-    sequence->count({Flop(elements), Bytes(sizeof(float) * 2 * elements)});
+    sequence->count({Flop(elements), Bytes(2 * bytes)});
     sequence->add<Forward>(forward,
-                           {{DNNL_ARG_SRC, sequence->wrap(flat, r.need(o.x, count, "x"))},
-                            {DNNL_ARG_DST, sequence->wrap(flat, r.need(o.y, count, "y"))}});
+                           {{DNNL_ARG_SRC, wrap(o.x, "x")}, {DNNL_ARG_DST, wrap(o.y, "y")}});
   } else {
     const Backward::primitive_desc backward(Backward::desc(kRelu, flat, flat, 0.0F, 0.0F),
                                             own_scratchpad(), r.device.engine, forward);
-    const double elements = elements_of(backward.diff_src_desc());
-    sequence->count({Flop(elements), Bytes(sizeof(float) * 3 * elements)});
-    sequence->add<Backward>(backward,
-                            {{DNNL_ARG_DST, sequence->wrap(flat, r.need(o.y, count, "y"))},
-                             {DNNL_ARG_DIFF_DST, sequence->wrap(flat, r.need(o.dy, count, "dy"))},
-                             {DNNL_ARG_DIFF_SRC, sequence->wrap(flat, r.need(o.dx, count, "dx"))}});
+    sequence->count({Flop(elements), Bytes(3 * bytes)});
+    sequence->add<Backward>(backward, {{DNNL_ARG_DST, wrap(o.y, "y")},
+                                       {DNNL_ARG_DIFF_DST, wrap(o.dy, "dy")},
+                                       {DNNL_ARG_DIFF_SRC, wrap(o.dx, "dx")}});
   }
   return sequence;
 }

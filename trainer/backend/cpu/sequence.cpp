@@ -22,6 +22,14 @@ dnnl::primitive_attr own_scratchpad() {
   return attributes;
 }
 
+dnnl::primitive_attr then_relu() {
+  dnnl::primitive_attr attributes = own_scratchpad();
+  dnnl::post_ops after;
+  after.append_eltwise(1.0F, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
+  attributes.set_post_ops(after);
+  return attributes;
+}
+
 Sequence::Sequence(const Device& device)
     : engine_(device.engine), stream_(device.engine), threads_(device.threads) {}
 
@@ -77,6 +85,7 @@ void Sequence::execute() {
                                static_cast<int>(call.arguments.size()), call.arguments.data());
     expects(status == dnnl_success, "oneDNN runs a primitive that it made");
   }
+  if (after_) after_();
 }
 
 }  // namespace plimsoll::trainer::cpu

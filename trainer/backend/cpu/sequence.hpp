@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include <functional>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <string>
 #include <utility>
@@ -33,6 +34,8 @@ inline Desc f32(const Dims& dims, Tag tag) { return plain(dims, DType::f32, tag)
 
 // Attributes that every primitive of ours is made with: the scratchpad is the kernel's.
 [[nodiscard]] dnnl::primitive_attr own_scratchpad();
+// The same, and the result goes through max(result, 0).
+[[nodiscard]] dnnl::primitive_attr then_relu();
 
 class Sequence final : public Kernel {
  public:
@@ -57,6 +60,8 @@ class Sequence final : public Kernel {
     append(Primitive(chosen), chosen.scratchpad_desc(), chosen.impl_info_str(),
            std::move(arguments));
   }
+  // Work of ours after the primitives.
+  void then(std::function<void()> work) { after_ = std::move(work); }
   void keep(const dnnl::memory& memory) { kept_.push_back(memory); }  // for the kernel's life
   void count(Cost cost) { cost_ = cost; }
 
@@ -79,6 +84,7 @@ class Sequence final : public Kernel {
   dnnl::stream stream_;
   int threads_;
   std::vector<Call> calls_;
+  std::function<void()> after_;
   std::vector<dnnl::memory> kept_;
   std::string implementation_;
   Cost cost_{};

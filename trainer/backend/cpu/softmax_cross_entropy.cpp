@@ -1,109 +1,171 @@
-// Loss of one sample: -log softmax(x)[label]. Gradient: (softmax(x) - onehot(label)) * scale.
+// Loss of a row: -log softmax(x)[label]; of a sample: the mean over its rows.
+// Gradient of a row: (softmax(x) - onehot(label)) * scale / rows of a sample.
 //
-// oneDNN's softmax does the exponentials; picking and subtracting at the label is ours.
+// Loops of our own: a row's passes (largest; sum of exponentials; gradient) run in cache, and the
+// exponentials of backward are computed anew rather than kept, which would double the traffic.
 
-#include <string>
+#include <algorithm>
+#include <cmath>
+#include <vector>
 
 #include "core/error.hpp"
+#include "trainer/backend/cpu/loop.hpp"
+#include "trainer/backend/cpu/numbers.hpp"
 #include "trainer/backend/cpu/operators.hpp"
 #include "trainer/backend/cpu/simd.hpp"
 
 namespace plimsoll::trainer::cpu {
 namespace {
 
-PLIMSOLL_WIDEST void scale_in_place(float* __restrict x, std::int64_t count, float factor) {
-#pragma omp simd
-  for (std::int64_t i = 0; i < count; ++i) x[i] *= factor;
+struct Normaliser {
+  float largest, sum;  // softmax(x) = e^(x - largest) / sum
+};
+
+template <class T>
+[[gnu::always_inline]] inline Normaliser normaliser_of(const T* row, std::int64_t classes) {
+  float largest = wide(row[0]);
+#pragma omp simd reduction(max : largest)
+  for (std::int64_t c = 0; c < classes; ++c) {
+    largest = wide(row[c]) > largest ? wide(row[c]) : largest;
+  }
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t c = 0; c < classes; ++c) sum += exponential(wide(row[c]) - largest);
+  return {largest, sum};
 }
 
-class Loss final : public Kernel {
- public:
-  Loss(std::unique_ptr<Sequence> softmax, Cost cost, std::int64_t batch, std::int64_t classes,
-       const std::int32_t* labels)
-      : softmax_(std::move(softmax)),
-        cost_(cost),
-        batch_(batch),
-        classes_(classes),
-        labels_(labels) {}
-
-  void forward(float* losses, const float* log_probabilities) {
-    losses_ = losses;
-    log_probabilities_ = log_probabilities;
+template <class T>
+[[gnu::always_inline]] inline void losses_of(float* losses, const T* x, const std::int32_t* labels,
+                                             std::int64_t classes, std::int64_t begin,
+                                             std::int64_t end) {
+  for (std::int64_t row = begin; row < end; ++row) {
+    const T* const scores = x + row * classes;
+    const Normaliser n = normaliser_of(scores, classes);
+    losses[row] = std::log(n.sum) + (n.largest - wide(scores[labels[row]]));
   }
-  void backward(float* dx, float scale) {
-    dx_ = dx;
-    scale_ = scale;
-  }
+}
 
-  void execute() override {
-    softmax_->execute();
-    if (dx_ != nullptr) scale_in_place(dx_, batch_ * classes_, scale_);
-    for (std::int64_t row = 0; row < batch_; ++row) {
-      const std::int32_t label = labels_[row];
-      expects(label >= 0 && label < classes_, "a label names one of the classes");
-      const std::int64_t at = row * classes_ + label;
-      if (dx_ != nullptr) {
-        dx_[at] -= scale_;
-      } else {
-        losses_[row] = -log_probabilities_[at];
-      }
+template <class T>
+[[gnu::always_inline]] inline void gradients_of(T* dx, const T* x, const std::int32_t* labels,
+                                                std::int64_t classes, float scale,
+                                                std::int64_t begin, std::int64_t end) {
+  for (std::int64_t row = begin; row < end; ++row) {
+    const T* const scores = x + row * classes;
+    T* const out = dx + row * classes;
+    const Normaliser n = normaliser_of(scores, classes);
+    const float factor = scale / n.sum;
+    const float at_label = exponential(wide(scores[labels[row]]) - n.largest) * factor - scale;
+#pragma omp simd
+    for (std::int64_t c = 0; c < classes; ++c) {
+      put(out[c], exponential(wide(scores[c]) - n.largest) * factor);
+    }
+    put(out[labels[row]], at_label);
+  }
+}
+
+PLIMSOLL_WIDEST void forward(float* losses, const float* x, const std::int32_t* labels,
+                             std::int64_t classes, std::int64_t begin, std::int64_t end) {
+  losses_of(losses, x, labels, classes, begin, end);
+}
+PLIMSOLL_WIDEST void forward(float* losses, const Bf16* x, const std::int32_t* labels,
+                             std::int64_t classes, std::int64_t begin, std::int64_t end) {
+  losses_of(losses, x, labels, classes, begin, end);
+}
+PLIMSOLL_WIDEST void backward(float* dx, const float* x, const std::int32_t* labels,
+                              std::int64_t classes, float scale, std::int64_t begin,
+                              std::int64_t end) {
+  gradients_of(dx, x, labels, classes, scale, begin, end);
+}
+PLIMSOLL_WIDEST void backward(Bf16* dx, const Bf16* x, const std::int32_t* labels,
+                              std::int64_t classes, float scale, std::int64_t begin,
+                              std::int64_t end) {
+  gradients_of(dx, x, labels, classes, scale, begin, end);
+}
+
+struct Rows {
+  const std::int32_t* labels;
+  std::int64_t samples, positions, classes;
+
+  [[nodiscard]] std::int64_t count() const { return samples * positions; }
+  // Before the team starts: no exception may leave a thread of it.
+  void check() const {
+    for (std::int64_t row = 0; row < count(); ++row) {
+      expects(labels[row] >= 0 && labels[row] < classes, "a label names one of the classes");
     }
   }
-  [[nodiscard]] Cost counted() const override { return cost_; }
-  [[nodiscard]] std::string implementation() const override {
-    return softmax_->implementation() + " + loop";
-  }
-  [[nodiscard]] Bytes scratch() const override { return softmax_->scratch(); }
-
- private:
-  std::unique_ptr<Sequence> softmax_;
-  Cost cost_;
-  std::int64_t batch_, classes_;
-  const std::int32_t* labels_;
-  float* losses_ = nullptr;
-  const float* log_probabilities_ = nullptr;
-  float* dx_ = nullptr;
-  float scale_ = 1.0F;
 };
+
+// Forward: largest, subtraction, exponential, sum and logarithm; backward: largest, the first
+// three again to sum and once more for the value, and its scaling; one subtraction at the label.
+Cost cost(const Rows& rows, bool forward, DType dtype) {
+  const double elements = static_cast<double>(rows.count() * rows.classes);
+  const auto each = static_cast<double>(size_of(dtype));
+  const auto labels = static_cast<double>(rows.count());
+  return forward
+             ? Cost{Flop(5 * elements),
+                    Bytes(each * elements + 4.0 * labels + 4.0 * static_cast<double>(rows.samples))}
+             : Cost{Flop(7 * elements + labels), Bytes(each * 2 * elements + 4.0 * labels)};
+}
+
+template <class T>
+KernelPtr forward_kernel(const Request& r, const Rows& rows) {
+  const Operands& o = r.operands;
+  const auto* const x = static_cast<const T*>(r.need(o.x, r.x_elements(), "x", o.x.dtype).data);
+  float* const y = r.need(o.y, rows.samples, "y");
+  const int threads = r.device.threads;
+  const bool single = rows.positions == 1;
+  const auto own =
+      std::make_shared<std::vector<float>>(static_cast<std::size_t>(single ? 0 : rows.count()));
+  float* const losses = single ? y : own->data();
+  return std::make_unique<Loop>(
+      cost(rows, true, o.x.dtype),
+      [=] {
+        rows.check();
+        share(threads, rows.count(), 1, [&](std::int64_t begin, std::int64_t end, int) {
+          forward(losses, x, rows.labels, rows.classes, begin, end);
+        });
+        for (std::int64_t i = 0; i < std::ssize(*own); i += rows.positions) {
+          double sum = 0;
+          for (std::int64_t p = 0; p < rows.positions; ++p) sum += double{losses[i + p]};
+          y[i / rows.positions] = static_cast<float>(sum / static_cast<double>(rows.positions));
+        }
+      },
+      Bytes(static_cast<double>(own->size() * sizeof(float))));
+}
+
+template <class T>
+KernelPtr backward_kernel(const Request& r, const Rows& rows) {
+  const Operands& o = r.operands;
+  const auto* const x = static_cast<const T*>(r.need(o.x, r.x_elements(), "x", o.x.dtype).data);
+  auto* const dx = static_cast<T*>(r.need(o.dx, r.x_elements(), "dx", o.x.dtype).data);
+  const int threads = r.device.threads;
+  const float scale = o.loss_scale / static_cast<float>(rows.positions);
+  return std::make_unique<Loop>(cost(rows, false, o.x.dtype), [=] {
+    rows.check();
+    share(threads, rows.count(), 1, [&](std::int64_t begin, std::int64_t end, int) {
+      backward(dx, x, rows.labels, rows.classes, scale, begin, end);
+    });
+  });
+}
 
 }  // namespace
 
 KernelPtr make_softmax_cross_entropy(const Request& r, const SoftmaxCrossEntropy& loss) {
   if (r.direction == Direction::backward_weights) return nullptr;
-  using Softmax = dnnl::softmax_v2_forward;
   const Operands& o = r.operands;
   if (o.labels == nullptr) {
     throw Error("operator '" + r.op.name + "' got no labels", "cpu backend",
-                "set Operands::labels to one class per sample");
+                "set Operands::labels to one class per row");
   }
-  const bool forward = r.direction == Direction::forward;
-  const std::int64_t count = r.x_elements();
-  const Desc rows = f32({o.batch, loss.classes}, Tag::ab);
-  const Softmax::primitive_desc chosen(
-      Softmax::desc(dnnl::prop_kind::forward_inference,
-                    forward ? dnnl::algorithm::softmax_log : dnnl::algorithm::softmax_accurate,
-                    rows, rows, 1),
-      own_scratchpad(), r.device.engine);
-
-  auto sequence = std::make_unique<Sequence>(r.device);
-  const dnnl::memory x = sequence->wrap(rows, r.need(o.x, count, "x"));
-  const dnnl::memory result =
-      forward ? sequence->own(rows) : sequence->wrap(rows, r.need(o.dx, count, "dx"));
-  sequence->add<Softmax>(chosen, {{DNNL_ARG_SRC, x}, {DNNL_ARG_DST, result}});
-
-  // Forward: maximum, subtraction, exponential, sum, logarithm; backward: subtraction, scaling.
-  const double elements = elements_of(chosen.src_desc());
-  const auto labels = static_cast<double>(chosen.src_desc().dims()[0]);
-  const Cost cost = forward ? Cost{Flop(5 * elements), Bytes(4 * (elements + labels) + 4 * labels)}
-                            : Cost{Flop(2 * elements), Bytes(4 * 2 * elements + 4 * labels)};
-  auto kernel = std::make_unique<Loss>(std::move(sequence), cost, o.batch, loss.classes, o.labels);
-  auto* const values = static_cast<float*>(result.get_data_handle());
-  if (forward) {
-    kernel->forward(r.need(o.y, o.batch, "y"), values);
-  } else {
-    kernel->backward(values, o.loss_scale);
-  }
-  return kernel;
+  const Rows rows{.labels = o.labels,
+                  .samples = o.batch,
+                  .positions = r.x_elements() / loss.classes / o.batch,
+                  .classes = loss.classes};
+  return with_type(o.x.dtype, [&](auto* type) {
+    using T = std::remove_pointer_t<decltype(type)>;
+    return r.direction == Direction::forward ? forward_kernel<T>(r, rows)
+                                             : backward_kernel<T>(r, rows);
+  });
 }
 
 }  // namespace plimsoll::trainer::cpu

@@ -1,5 +1,5 @@
-// Eager execution: one kernel after the other, each finished before the next begins. A set of
-// kernels is made for each batch size and mode.
+// Runs kernels that were made ahead, one set for each batch size and mode: one after the other,
+// each finished before the next begins. `eager` and `graph` differ in how the graph was compiled.
 
 #include <algorithm>
 #include <bit>
@@ -13,10 +13,10 @@
 namespace plimsoll::trainer {
 namespace {
 
-class EagerExecutor final : public Executor {
+class KernelExecutor final : public Executor {
  public:
-  EagerExecutor(const Graph& graph, const Backend& backend, const FlatLayout& layout,
-                const ExecutorOptions& options);
+  KernelExecutor(const Graph& graph, const Backend& backend, const FlatLayout& layout,
+                 const ExecutorOptions& options, Compilation compilation);
 
   [[nodiscard]] std::vector<InputSlot> slots() const override { return memory_.slots(); }
   [[nodiscard]] std::span<float> weights() override { return memory_.weights(); }
@@ -40,7 +40,7 @@ class EagerExecutor final : public Executor {
 
   const Graph& graph_;
   const FlatLayout& layout_;
-  GradientPlan plan_;
+  const Compilation compilation_;
   NetworkMemory memory_;
   std::map<std::pair<std::int64_t, Mode>, KernelSet> sets_;
   std::vector<std::unique_ptr<Kernel>> half_copies_;  // of the weights, in bf16
@@ -67,12 +67,12 @@ float as_float(const View& view, std::int64_t i) {
 }
 
 // --- Making --------------------------------------------------------------------------------------
-EagerExecutor::EagerExecutor(const Graph& graph, const Backend& backend, const FlatLayout& layout,
-                             const ExecutorOptions& options)
+KernelExecutor::KernelExecutor(const Graph& graph, const Backend& backend, const FlatLayout& layout,
+                               const ExecutorOptions& options, Compilation compilation)
     : graph_(checked(graph)),
       layout_(layout),
-      plan_(plan_gradients(graph)),
-      memory_(graph, backend, layout, plan_, options) {
+      compilation_(std::move(compilation)),
+      memory_(graph, backend, layout, compilation_, options) {
   make_sets(backend, options.batches, Mode::train);
   make_sets(backend, options.evaluation_batches, Mode::evaluate);
   for (std::size_t p = 0; p < memory_.parameter_count(); ++p) {
@@ -82,27 +82,27 @@ EagerExecutor::EagerExecutor(const Graph& graph, const Backend& backend, const F
   }
 }
 
-void EagerExecutor::make_sets(const Backend& backend, const std::vector<std::int64_t>& batches,
-                              Mode mode) {
+void KernelExecutor::make_sets(const Backend& backend, const std::vector<std::int64_t>& batches,
+                               Mode mode) {
   for (const std::int64_t batch : batches) {
     if (batch == 0 || sets_.contains({batch, mode})) continue;
     sets_.emplace(std::pair(batch, mode),
-                  make_kernels(graph_, backend, memory_, plan_, batch, mode));
+                  make_kernels(graph_, backend, memory_, compilation_, batch, mode));
   }
 }
 
-const KernelSet& EagerExecutor::kernels(std::int64_t batch, Mode mode) const {
+const KernelSet& KernelExecutor::kernels(std::int64_t batch, Mode mode) const {
   const auto set = sets_.find({batch, mode});
   expects(set != sets_.end(), "a batch has a size that the executor was told");
   return set->second;
 }
 
 // --- Running -------------------------------------------------------------------------------------
-void EagerExecutor::weights_changed() {
+void KernelExecutor::weights_changed() {
   for (const auto& copy : half_copies_) copy->execute();
 }
 
-double EagerExecutor::forward(int slot, std::int64_t batch, const StepState& step, Mode mode) {
+double KernelExecutor::forward(int slot, std::int64_t batch, const StepState& step, Mode mode) {
   if (batch == 0) return 0.0;
   memory_.step = step;
   for (const Step& one : kernels(batch, mode).forward) one.execute(slot);
@@ -111,8 +111,8 @@ double EagerExecutor::forward(int slot, std::int64_t batch, const StepState& ste
   return std::accumulate(losses, losses + batch, 0.0);
 }
 
-void EagerExecutor::backward(int slot, std::int64_t batch, BackwardListener& listener,
-                             bool accumulate) {
+void KernelExecutor::backward(int slot, std::int64_t batch, BackwardListener& listener,
+                              bool accumulate) {
   if (batch == 0) return backward_of_nothing(listener, accumulate);
   if (accumulate) keep_gradients();
   for (const BackwardStep& one : kernels(batch, Mode::train).backward) {
@@ -126,21 +126,21 @@ void EagerExecutor::backward(int slot, std::int64_t batch, BackwardListener& lis
   }
 }
 
-void EagerExecutor::backward_of_nothing(BackwardListener& listener, bool accumulate) {
+void KernelExecutor::backward_of_nothing(BackwardListener& listener, bool accumulate) {
   if (!accumulate) {
     std::fill(gradients().begin() + layout_.reserved.end, gradients().end(), 0.0F);
   }
-  for (const BackwardAction& action : plan_.actions) {
+  for (const BackwardAction& action : compilation_.gradients.actions) {
     if (action.kind == BackwardAction::Kind::ready) listener.gradients_ready(action.op);
   }
 }
 
-void EagerExecutor::keep_gradients() {
+void KernelExecutor::keep_gradients() {
   const std::span<const float> all = gradients();
   kept_.assign(all.begin(), all.end());
 }
 
-void EagerExecutor::add_kept(int op) {
+void KernelExecutor::add_kept(int op) {
   for (const std::size_t parameter : memory_.parameters(op)) {
     const Range& range = layout_.parameters[parameter];
     float* const sum = gradients().data();
@@ -150,7 +150,7 @@ void EagerExecutor::add_kept(int op) {
   }
 }
 
-std::int64_t EagerExecutor::correct(int slot, std::int64_t batch) const {
+std::int64_t KernelExecutor::correct(int slot, std::int64_t batch) const {
   const View scores = memory_.value(graph_.ops.back().inputs[0], batch, slot);
   const std::int64_t classes =
       graph_.tensors[static_cast<std::size_t>(graph_.ops.back().inputs[0])].shape.back();
@@ -167,17 +167,17 @@ std::int64_t EagerExecutor::correct(int slot, std::int64_t batch) const {
 }
 
 // --- Telling -------------------------------------------------------------------------------------
-Flop EagerExecutor::flop(std::int64_t batch) const {
+Flop KernelExecutor::flop(std::int64_t batch) const {
   const auto set = sets_.find({batch, Mode::train});
   return set == sets_.end() ? Flop(0) : set->second.flop;
 }
 
-std::map<std::string, std::string> EagerExecutor::implementations() const {
+std::map<std::string, std::string> KernelExecutor::implementations() const {
   const auto set = sets_.find({memory_.largest_batch(), Mode::train});
   return set == sets_.end() ? std::map<std::string, std::string>{} : set->second.implementations;
 }
 
-std::vector<MemoryItem> EagerExecutor::memory() const {
+std::vector<MemoryItem> KernelExecutor::memory() const {
   std::vector<MemoryItem> items = memory_.items();
   for (MemoryItem& item : items) {
     if (item.name != "workspace") continue;
@@ -191,7 +191,15 @@ std::vector<MemoryItem> EagerExecutor::memory() const {
 std::unique_ptr<Executor> make_eager_executor(const Graph& graph, const Backend& backend,
                                               const FlatLayout& layout,
                                               const ExecutorOptions& options) {
-  return std::make_unique<EagerExecutor>(graph, backend, layout, options);
+  return std::make_unique<KernelExecutor>(graph, backend, layout, options,
+                                          compile_apart(checked(graph)));
+}
+
+std::unique_ptr<Executor> make_graph_executor(const Graph& graph, const Backend& backend,
+                                              const FlatLayout& layout,
+                                              const ExecutorOptions& options) {
+  return std::make_unique<KernelExecutor>(graph, backend, layout, options,
+                                          compile_fused(checked(graph)));
 }
 
 }  // namespace plimsoll::trainer
