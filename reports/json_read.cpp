@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "core/error.hpp"
+#include "reports/job_fields.hpp"
 #include "reports/json_fields.hpp"
 #include "reports/json_value.hpp"
 #include "reports/report.hpp"

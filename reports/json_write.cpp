@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "core/error.hpp"
+#include "reports/job_fields.hpp"
 #include "reports/json_fields.hpp"
 #include "reports/report.hpp"
 

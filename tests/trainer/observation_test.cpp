@@ -1,11 +1,18 @@
 // What a run shows of itself: timelines, operators, utilisation, checkpoints, through the real
 // binary.
 
+#include <pty.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <set>
 
 #include "core/system/affinity.hpp"
+#include "core/workloads/workloads.hpp"
 #include "reports/trace.hpp"
 #include "tests/catch.hpp"
 #include "tests/reports/schema_check.hpp"
@@ -139,6 +146,35 @@ TEST_CASE("operators are timed on request, each direction with its kernel") {
   }
 }
 
+TEST_CASE("a text is judged by its perplexity, nats and tokens") {
+  const Folder folder;
+  std::string text;
+  for (int i = 0; i < 3000; ++i) text += "the " + std::to_string(i % 7) + " ";
+  reports::write_text(text, folder.path("text"));
+  reports::Job job = small_job("gpt:nano,sequence=16", two_if_possible());
+  job.data_dir = folder.path("text");
+  job.evaluate_every = 4;
+  const ProgramRun run = run_trainer(job);
+  INFO(run.child.err);
+  REQUIRE(run.report.has_value());
+  CHECK(reports::testing::schema_errors(run.report_text, "run", true).empty());
+  const Metric& loss = metric_of(*run.report, "train.test_loss");
+  CHECK(has(loss.source, "nats a token"));
+  REQUIRE(loss.samples.size() == 2);
+  CHECK(loss.samples[1] < loss.samples[0]);
+  CHECK(*metric_of(*run.report, "train.perplexity").value == Approx(std::exp(*loss.value)));
+  const double accuracy = *metric_of(*run.report, "train.accuracy").value;
+  CHECK((accuracy >= 0 && accuracy <= 1));
+  CHECK(*metric_of(*run.report, "train.token_rate").value ==
+        Approx(16 * *metric_of(*run.report, "train.sample_rate").value));
+  CHECK(std::get<Run>(run.report->subject).optimizer ==
+        workload_named("gpt:nano,sequence=16").default_optimizer);
+  for (const Metric& metric : run_trainer(small_job()).report->metrics) {
+    CHECK(metric.name != "train.perplexity");
+    CHECK(metric.name != "train.token_rate");
+  }
+}
+
 TEST_CASE("utilisation is of the peak of a machine report, or absent with its reason") {
   const ProgramRun without = run_trainer(small_job());
   REQUIRE(without.report.has_value());
@@ -169,6 +205,38 @@ TEST_CASE("utilisation is of the peak of a machine report, or absent with its re
     CHECK(*metric.value ==
           Approx(*metric_of(*run.report, "train.flop_rate").value / (workers == 1 ? 1e12 : 5e12)));
     CHECK(has(metric.source, machine.id));
+  }
+}
+
+TEST_CASE("on a terminal a line tells step, loss, rate and time left, and goes when it ends") {
+  const Folder folder;
+  reports::Job job = small_job();
+  job.steps = 1'000'000;
+  job.out = folder.path("run.json");
+  const std::string job_path = folder.path("job.json"), program = trainer_path();
+  reports::write_text(reports::job_to_json(job), job_path);
+  int terminal = -1;
+  const pid_t child = forkpty(&terminal, nullptr, nullptr, nullptr);
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    setenv("TERM", "xterm", 1);
+    execl(program.c_str(), program.c_str(), "--job", job_path.c_str(), nullptr);
+    _exit(127);
+  }
+  std::string shown;
+  bool asked = false;
+  char buffer[4096];
+  for (ssize_t count = 0; (count = read(terminal, buffer, sizeof(buffer))) > 0;) {
+    shown.append(buffer, static_cast<std::size_t>(count));
+    if (!asked && has(shown, " s left")) asked = kill(child, SIGINT) == 0;
+  }
+  close(terminal);
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WEXITSTATUS(status) == 130);
+  INFO(shown);
+  for (const char* part : {"step ", " of 1000002", "loss ", " samples/s", " s left", "\r\033[K"}) {
+    CHECK(has(shown, part));
   }
 }
 
