@@ -1,5 +1,4 @@
-// The fields of a job, a file of its own: read and written as those of reports are
-// (json_fields.hpp).
+// The keys of a training job, a file of its own: as json_fields.hpp has those of reports.
 
 #pragma once
 

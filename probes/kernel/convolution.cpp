@@ -41,7 +41,7 @@ const ProbeInfo kInfo{
 // Axes of the spread; no combination is that of a network that we predict.
 enum Axis : std::size_t { kBatch, kIn, kOut, kKernel, kImage, kPadded };
 const std::vector<std::vector<std::int64_t>> kAxes{{16, 32, 64, 128, 256, 512, 1024},  // samples
-                                                   {1, 3, 8, 12, 16, 24, 32, 64},  // input channels
+                                                   {1, 4, 8, 12, 16, 24, 32, 64},  // input channels
                                                    {8, 12, 16, 24, 32, 40, 64},  // output channels
                                                    {1, 3, 5},                    // kernel side
                                                    {8, 12, 16, 24, 32},          // image side

@@ -96,6 +96,7 @@ void run(char** argv) {
   const Workload workload = reports::resolve_workload(argv[1]).workload;
   TrainOptions options;
   options.plan.workload = argv[1];
+  options.plan.optimizer = "sgd";  // as the script that reads this has it
   options.plan.batch = std::stoll(argv[3]);
   options.steps = std::stoll(argv[4]);
   options.learning_rate = std::stod(argv[5]);

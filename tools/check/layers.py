@@ -43,7 +43,7 @@ ALLOWED = {
                         {SYSTEM, "dnnl", "cuda", "cudnn", "cublas", "fmt", "openmp"}),
     "trainer/comm": ({"core", "core/system"}, {SYSTEM, "mpi", "nccl", "cuda", "fmt"}),
     "trainer": ({"core", "core/system", "reports", "trainer/backend", "trainer/comm"},
-                {SYSTEM, "fmt", "zlib", "cli11", "openmp"}),
+                {SYSTEM, "fmt", "zlib", "openssl", "cli11", "openmp"}),
     "probes": ({"core", "core/system", "reports", "trainer/backend", "trainer/comm"},
                {SYSTEM, "benchmark", "liburing", "fmt", "openmp", "cuda", "nccl", "mpi"}),
     "tools/plimsoll": ({"core", "core/system", "models", "reports"},

@@ -29,7 +29,8 @@ class Copy final : public Kernel {
 // Writes to memory of its own and adds that to where other operators have written before.
 class Added final : public Kernel {
  public:
-  Added(const Backend& backend, const View& sum,
+  // By value: make() may well change the operands that `sum` came from.
+  Added(const Backend& backend, View sum,
         const std::function<std::unique_ptr<Kernel>(const View&)>& make)
       : own_(at(sum.elements)) {
     const View term{.data = own_.data(), .elements = sum.elements};
