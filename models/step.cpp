@@ -132,6 +132,16 @@ Prediction predict(const Machine& machine, const Workload& workload, const Plan&
   prediction.plan = plan;
   prediction.assumptions = operators.assumptions();
   if (what_if != WhatIf{}) prediction.assumptions.push_back("what if: " + text_of(what_if));
+  const std::string& optimizer =
+      plan.optimizer.empty() ? workload.default_optimizer : plan.optimizer;
+  if (optimizer != "sgd") {
+    prediction.assumptions.push_back("the update takes as long as that of sgd with momentum, not " +
+                                     optimizer);
+  }
+  if (plan.accumulate > 1) {
+    prediction.assumptions.push_back(std::to_string(plan.accumulate) +
+                                     " micro-batches take as long as one batch of all samples");
+  }
   if (plan.batch % plan.workers != 0) {
     prediction.assumptions.push_back(
         "the batch does not divide evenly: the step is that of the "

@@ -244,9 +244,9 @@ ExitCode run(const Call& call) {
     seen.steal_ratio = (after->stolen - before->stolen) / (after->total - before->total);
   }
   seen.references.push_back(loops.sample());
-  if (!job.trace.empty()) reports::write_text(reports::trace_json(record.trace), job.trace);
 
   reports::write_report(run_report(job, workload, options, record, seen), job.out);
+  if (!job.trace.empty()) reports::write_text(reports::trace_json(record.trace), job.trace);
   if (record.diverged) throw Error(*record.diverged);
   return record.interrupted ? ExitCode::interrupted : ExitCode::good;
 }

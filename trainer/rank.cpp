@@ -3,6 +3,7 @@
 #include "trainer/rank.hpp"
 
 #include <omp.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <exception>
@@ -212,6 +213,9 @@ void Rank::tell() {
     seen_.trace = std::move(*trace_).take();
   }
   if (rank() != 0) return;
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  job_.record.peak_resident = Bytes(1024.0 * static_cast<double>(usage.ru_maxrss));
   job_.record.backend = backend_->name();
   job_.record.implementations = executor_->implementations();
   job_.record.memory = executor_->memory();

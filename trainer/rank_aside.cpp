@@ -163,7 +163,7 @@ void Rank::find_culprit(const Batch& batch, bool weights_changed) {
                                                                    executor_->gradients())
                                        : first_not_finite(walked(batch));
     if (found) seen_.culprit = *found;
-    if (!found && weights_changed) seen_.culprit = "the update of finite gradients";
+    if (!found && weights_changed) seen_.culprit = "the optimizer, whose gradients are finite";
   } catch (const Error& error) {  // say no more than that
     seen_.culprit = "unknown: " + error.problem();
   }

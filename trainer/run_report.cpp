@@ -6,8 +6,6 @@
 
 #include "trainer/run_report.hpp"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -134,13 +132,11 @@ std::vector<Metric> metrics_of(const TrainOptions& options, const TrainRecord& r
         metric("train.token_rate", "1/s", Better::higher, "all ranks together; " + source),
         std::move(rates), record));
   }
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
   metrics.push_back(
       with_value(metric("train.peak_memory", "B", Better::lower,
                         "resident set of the process: data set and buffers of the reference "
                         "loops included"),
-                 1024.0 * static_cast<double>(usage.ru_maxrss)));
+                 record.peak_resident.value()));
   if (!record.losses.empty()) {
     std::int64_t bytes = 0;
     for (const RankRecord& rank : record.ranks) bytes += rank.bytes_sent;

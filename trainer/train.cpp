@@ -34,7 +34,7 @@ std::vector<Seconds> step_times(const TrainingJob& job) {
 }
 
 // What a run that goes on may do otherwise, as text.
-std::string rule_text(const TrainOptions& options) {
+std::string rule_text(const TrainOptions& options, std::int64_t steps) {
   const UpdateRule& rule = options.rule;
   std::ostringstream out;
   out.imbue(std::locale::classic());
@@ -42,10 +42,12 @@ std::string rule_text(const TrainOptions& options) {
       << ", betas " << rule.beta1 << " " << rule.beta2 << ", weight decay " << rule.weight_decay
       << ", clip " << rule.clip_norm << ", schedule " << rule.schedule << " after "
       << rule.warmup_steps << " steps";
+  if (rule.schedule == "cosine") out << " of " << steps;
   if (rule.schedule == "step") {
     out << ", times " << rule.step_factor << " every " << rule.step_every;
   }
   out << ", " << options.plan.accumulate << " micro-batches";
+  if (options.augment) out << ", images moved and mirrored";
   return out.str();
 }
 
@@ -58,7 +60,7 @@ CheckpointHeader header_of(const TrainingJob& job) {
                           .seed = static_cast<std::int64_t>(job.options.seed),
                           .batch = job.options.plan.batch,
                           .samples = job.data.train.count(),
-                          .rule = rule_text(job.options),
+                          .rule = rule_text(job.options, job.steps),
                           .workers = job.options.plan.workers,
                           .parameters = parameters_of(graph),
                           .optimizer_state = {}};
@@ -97,9 +99,14 @@ void resume(TrainingJob& job) {
   job.resume.emplace(std::move(found.checkpoint));
 }
 
-// What went wrong, with the operator that was the first.
+// What went wrong, with the operator that was the first. A weight is no number on all ranks alike,
+// but some of them may have heard of it before they looked.
 Error with_culprit(const Diverged& error, const TrainingJob& job) {
-  const std::string& culprit = job.seen[at(std::max(error.rank, 0))].culprit;
+  std::string culprit;
+  for (std::size_t rank = 0; rank < job.seen.size(); ++rank) {
+    if (error.rank >= 0 && at(error.rank) != rank) continue;
+    if (culprit.empty()) culprit = job.seen[rank].culprit;
+  }
   return {error.problem() + (culprit.empty() ? "" : "; first not finite: " + culprit),
           error.where(), error.fix()};
 }

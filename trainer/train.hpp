@@ -85,6 +85,7 @@ struct TrainRecord {
   std::string backend;
   std::map<std::string, std::string> implementations;
   std::vector<MemoryItem> memory;  // of rank 0
+  Bytes peak_resident;             // most memory of the whole process until training had ended
   std::vector<Evaluation> evaluations;
   std::int64_t test_samples = 0;
   std::int64_t positions = 1;  // of a sample: rows of output

@@ -25,7 +25,7 @@ namespace plimsoll::models {
 
 std::vector<MemoryItem> footprint(const Workload& workload, const Plan& plan, std::int64_t batch) {
   expects(batch >= 0, "footprint: the batch is not negative");
-  const auto samples = static_cast<double>(batch);
+  const auto samples = static_cast<double>((batch + plan.accumulate - 1) / plan.accumulate);
   const Bytes parameters(4.0 * static_cast<double>(parameter_count(workload.graph)));
   double values = 0, gradients = 0, pooled = 0;  // elements of one sample
   for (const Op& op : workload.graph.ops) {
@@ -40,15 +40,23 @@ std::vector<MemoryItem> footprint(const Workload& workload, const Plan& plan, st
   const Bytes batch_element(samples * static_cast<double>(size_of(plan.dtype)));
   const double input_elements = static_cast<double>(elements(workload.sample_shape));
   const double slots = plan.loader_workers > 0 ? std::max(plan.prefetch, 1) + 1.0 : 1.0;
-  return {
-      {"parameters", parameters},
-      {"gradients", parameters},
-      {"momentum", parameters},
+  const std::string& optimizer =
+      plan.optimizer.empty() ? workload.default_optimizer : plan.optimizer;
+  std::vector<MemoryItem> items{{"parameters", parameters}, {"gradients", parameters}};
+  if (optimizer == "sgd") {
+    items.push_back({"momentum", parameters});
+  } else {
+    items.push_back({"first_moment", parameters});
+    items.push_back({"second_moment", parameters});
+  }
+  const std::vector<MemoryItem> rest{
       {"activations", batch_element * values},
       {"activation gradients", batch_element * gradients},
       {"workspace", Bytes(samples * 4.0 * pooled)},
       {"input", Bytes(slots * samples * (4.0 * input_elements + 4.0))},
   };
+  items.insert(items.end(), rest.begin(), rest.end());
+  return items;
 }
 
 Bytes total(const std::vector<MemoryItem>& items) {

@@ -48,19 +48,6 @@ Workload stateful_workload() {
           .default_learning_rate = 0.05};
 }
 
-// Whether this build's backend has them; else the small network without.
-Workload workload_here() {
-  try {
-    const Workload workload = stateful_workload();
-    TrainOptions options = plain_sgd("stateful", 4, 1, 1);
-    Progress progress;
-    static_cast<void>(train(workload, load_data(workload, "synthetic:8", 1), options, progress));
-    return workload;
-  } catch (const Error&) {
-    return tiny_workload();
-  }
-}
-
 TrainOptions busy_options(const std::string& optimizer, int workers, std::int64_t steps) {
   TrainOptions options = plain_sgd("tiny", 24, workers, steps);
   options.plan.optimizer = optimizer;
@@ -117,13 +104,14 @@ void write_three(const Workload& workload, const Data& data, const std::string& 
 }  // namespace
 
 TEST_CASE("resume equals no interruption, to the bit, with every optimizer and 1 to 3 workers") {
-  const Workload workload = workload_here();
-  INFO("network: " << workload.name);
+  const Workload workload = stateful_workload();
   const Data data = load_data(workload, "synthetic:100", 3);
   for (const char* optimizer : {"sgd", "adam", "adamw"}) {
     for (const int workers : {1, 2, 3}) {
       const Folder folder;
       TrainOptions options = busy_options(optimizer, workers, 17);
+      const auto modes = execution_modes();
+      options.plan.execution = modes[static_cast<std::size_t>(workers) % modes.size()].name;
       options.evaluate_every = 6;
       const Outcome whole = train_and_keep(workload, data, options);
 

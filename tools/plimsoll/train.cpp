@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -76,6 +77,8 @@ void check_update_flags(const Options& options, const Workload& workload) {
   }
 }
 
+constexpr double kMost = std::numeric_limits<float>::max();
+
 void add_update_flags(CLI::App& command, Options& options) {
   reports::Job& job = options.job;
   UpdateRule& update = job.update;
@@ -87,23 +90,34 @@ void add_update_flags(CLI::App& command, Options& options) {
   CLI::Option* const momentum =
       command.add_option("--momentum", job.momentum, "of sgd, from 0 to below 1")
           ->check(below_one());
-  CLI::Option* const beta1 = command.add_option("--beta1", update.beta1, "of adam and adamw");
-  CLI::Option* const beta2 = command.add_option("--beta2", update.beta2, "likewise");
+  CLI::Option* const beta1 =
+      command.add_option("--beta1", update.beta1, "of adam and adamw")->check(below_one());
+  CLI::Option* const beta2 =
+      command.add_option("--beta2", update.beta2, "likewise")->check(below_one());
   for (CLI::Option* const option : {momentum, beta1, beta2}) add(option);
   momentum->each([&](const std::string&) { options.momentum_given = true; });
   for (CLI::Option* const beta : {beta1, beta2}) {
     beta->each([&](const std::string&) { options.betas_given = true; });
   }
-  add(command.add_option("--weight-decay", update.weight_decay,
-                         "of parameters with two dimensions or more"));
-  add(command.add_option("--clip", update.clip_norm,
-                         "most that the norm of all gradients may be; 0: any"));
+  add(command
+          .add_option("--weight-decay", update.weight_decay,
+                      "of parameters with two dimensions or more")
+          ->check(number(0, kMost)));
+  add(command
+          .add_option("--clip", update.clip_norm,
+                      "most that the norm of all gradients may be; 0: any")
+          ->check(number(0, kMost)));
   add(command.add_option("--lr-schedule", update.schedule, "constant, cosine or step"));
-  add(command.add_option("--lr-warmup", update.warmup_steps,
-                         "steps over which the learning rate rises"));
-  add(command.add_option("--lr-step-every", update.step_every,
-                         "steps after which the step schedule lowers it"));
-  add(command.add_option("--lr-step-factor", update.step_factor, "by what"));
+  add(command
+          .add_option("--lr-warmup", update.warmup_steps,
+                      "steps over which the learning rate rises")
+          ->check(whole(0, kMostSteps)));
+  add(command
+          .add_option("--lr-step-every", update.step_every,
+                      "steps after which the step schedule lowers it")
+          ->check(whole(1, kMostSteps)));
+  add(command.add_option("--lr-step-factor", update.step_factor, "by what")
+          ->check(number(1e-9, 1)));
 }
 
 void add_checkpoint_flags(CLI::App& command, reports::Job& job) {
@@ -111,10 +125,12 @@ void add_checkpoint_flags(CLI::App& command, reports::Job& job) {
   CLI::Option* const directory =
       command.add_option("--checkpoint", job.checkpoint, "directory for checkpoints")->group(group);
   command.add_option("--checkpoint-every", job.checkpoint_every, "steps between two")
+      ->check(whole(1, kMostSteps))
       ->group(group)
       ->capture_default_str()
       ->needs(directory);
   command.add_option("--keep", job.keep, "the last so many")
+      ->check(whole(1, kMostSteps))
       ->group(group)
       ->capture_default_str()
       ->needs(directory);
@@ -128,6 +144,7 @@ void add_checkpoint_flags(CLI::App& command, reports::Job& job) {
 void add_observation_flags(CLI::App& command, reports::Job& job) {
   const auto group = "Observation";
   command.add_option("--eval-every", job.evaluate_every, "steps between looks at the test set")
+      ->check(whole(1, kMostSteps))
       ->group(group);
   command.add_option("--trace", job.trace, "write a timeline for Perfetto here")->group(group);
   command.add_flag("--operators", job.operators, "time each operator after training")->group(group);
@@ -149,6 +166,7 @@ void run(Options options, Context& context) {
   if (job.steps == 0 && job.epochs == 0) job.steps = 100;
   if (!job.prediction.empty()) check_prediction(job.prediction, job.plan);
   check_outputs(job.out, options.json);
+  check_outputs(job.trace, "");
   job.argv = context.argv;
   sys::handle_interrupts();  // passed on: the trainer writes what it has
 

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/error.hpp"
 #include "trainer/checkpoint/checkpoint.hpp"
 #include "trainer/checkpoint/format.hpp"
 
@@ -111,7 +112,7 @@ Checkpoint::Checkpoint(const std::string& path) : path_(path) {
       refuse(path, "the checkpoint has version " + std::to_string(preamble.version) +
                        ", this program reads version " + std::to_string(kCheckpointVersion));
     }
-    Sha256 digest;
+    reports::Sha256 digest;
     digest.add(bytes().first(size_ - sizeof(Digest)));
     const Digest found = digest.take();
     if (std::memcmp(found.data(), data_ + size_ - sizeof(Digest), sizeof(Digest)) != 0) {

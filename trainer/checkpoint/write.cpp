@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "core/error.hpp"
 #include "trainer/checkpoint/checkpoint.hpp"
 #include "trainer/checkpoint/format.hpp"
 
@@ -76,7 +77,7 @@ class File {
 
   std::string path_, temporary_;
   int fd_;
-  Sha256 digest_;
+  reports::Sha256 digest_;
 };
 
 std::string header_text(const CheckpointHeader& header) {

@@ -50,6 +50,18 @@ TEST_CASE("mlp, batch 256: activations and input by hand") {
   CHECK(total(items).value() == sum);
 }
 
+TEST_CASE("adam keeps two moments, and micro-batches need less room") {
+  Plan plan;
+  const auto sgd = footprint(mlp_workload(), plan, 256);
+  plan.optimizer = "adamw";
+  const auto adam = footprint(mlp_workload(), plan, 256);
+  CHECK(total(adam).value() - total(sgd).value() == bytes_of(sgd, "momentum"));
+  CHECK(bytes_of(adam, "first_moment") == bytes_of(adam, "second_moment"));
+  plan.accumulate = 3;
+  CHECK(bytes_of(footprint(mlp_workload(), plan, 256), "activations") ==
+        bytes_of(adam, "activations") * 86 / 256);
+}
+
 TEST_CASE("memory grows with the batch and never wraps") {
   const Workload workload = lenet_workload();
   double last = 0;
