@@ -44,6 +44,8 @@ void check(const Plan& plan, int usable_cpus) {
   at_least("--threads", plan.threads, 1);
   at_least("--loader-workers", plan.loader_workers, 0);
   at_least("--prefetch", plan.prefetch, plan.loader_workers > 0 ? 1 : 0);
+  at_least("--accumulate", plan.accumulate, 1);
+  if (!plan.optimizer.empty()) one_of("--optimizer", plan.optimizer, {"sgd", "adam", "adamw"});
   one_of("--device", plan.device, {"cpu"});
   one_of("--comm", plan.comm, {"threads"});
   one_of("--sync", plan.sync, {"all_reduce"});

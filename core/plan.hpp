@@ -27,6 +27,8 @@ struct Plan {
   std::string execution = "eager";
   int loader_workers = 1;  // per rank; 0 loads in the training thread
   int prefetch = 2;        // batches held ready
+  int accumulate = 1;      // micro-batches a step: their gradients add up, the last communicates
+  std::string optimizer = {};  // sgd | adam | adamw; empty: the workload's own
 
   bool operator==(const Plan&) const = default;
 };

@@ -16,6 +16,7 @@
 
 #include "core/estimate.hpp"
 #include "core/plan.hpp"
+#include "core/update_rule.hpp"
 
 namespace plimsoll {
 
@@ -226,11 +227,18 @@ struct RankPhases {
   std::string cpus;  // cpulist this rank was pinned to
   Phases phases;
 };
+struct Resumed {
+  std::string path;       // of the checkpoint
+  std::int64_t step = 0;  // the first one trained
+};
 struct Run {
   WorkloadSummary workload;
   Plan plan;
   std::int64_t steps = 0, warmup_steps = 0, epochs = 0, seed = 0;
   double learning_rate = 0, momentum = 0;
+  std::string optimizer;
+  std::optional<UpdateRule> update;
+  std::optional<Resumed> resumed;
   std::string backend;                                 // library and version
   std::map<std::string, std::string> implementations;  // operator and direction -> kernel chosen
   std::vector<RankPhases> ranks;

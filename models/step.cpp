@@ -28,37 +28,47 @@ namespace plimsoll::models {
 namespace {
 
 WorkloadSummary summary_of(const Workload& workload, const Plan& plan) {
-  Flop flop;
-  for (const Op& op : workload.graph.ops) {
-    for (const Direction direction :
-         {Direction::forward, Direction::backward_data, Direction::backward_weights}) {
-      if (!computes(workload.graph, op, direction)) continue;
-      flop += cost_of(workload.graph, op, direction, plan.batch, plan.dtype).flop;
-    }
-  }
   return {.name = workload.name,
           .parameters = parameter_count(workload.graph),
-          .flop_per_step = flop,
+          .flop_per_step = training_cost(workload.graph, plan.batch, plan.dtype).flop,
           .dataset = workload.dataset};
 }
 
 void add_operator_parts(const Workload& workload, const Operators& operators, std::int64_t batch,
                         Parts& parts) {
   const Graph& graph = workload.graph;
+  // A norm gives the gradients of its parameters with that of its input.
+  const auto last_of = [&](const Op& op) {
+    return computes(graph, op, Direction::backward_weights) ? Direction::backward_weights
+                                                            : Direction::backward_data;
+  };
   const auto add = [&](int index, Direction direction, const char* phase) {
     const Op& op = graph.ops[static_cast<std::size_t>(index)];
     if (!computes(graph, op, direction)) return;
     parts.operators.push_back({.component = op.name + "." + to_string(direction),
                                .phase = phase,
                                .op = index,
-                               .finishes_gradients = direction == Direction::backward_weights,
+                               .finishes_gradients = direction == last_of(op),
                                .time = operators.time(op, direction, batch)});
+  };
+  // A gradient of a tensor that a later operator, or this one by its other input, has handed one.
+  std::vector<int> handed(graph.tensors.size(), 0);
+  const auto accumulate = [&](int index) {
+    for (const int input : graph.ops[static_cast<std::size_t>(index)].inputs) {
+      const auto at = static_cast<std::size_t>(input);
+      if (handed[at]++ == 0 || gradient_contributions(graph, input) < 2) continue;
+      parts.operators.push_back({.component = graph.tensors[at].name + ".accumulate",
+                                 .phase = "backward",
+                                 .op = index,
+                                 .time = operators.accumulation(input, batch)});
+    }
   };
   const int count = static_cast<int>(graph.ops.size());
   for (int i = 0; i < count; ++i) add(i, Direction::forward, "forward");
   for (int i = count - 1; i >= 0; --i) {
     add(i, Direction::backward_weights, "backward");  // first: other ranks wait for it
     add(i, Direction::backward_data, "backward");
+    accumulate(i);
   }
   parts.operators.push_back({.component = "sgd_momentum",
                              .phase = "optimizer",

@@ -4,7 +4,7 @@
 //
 // Source    -
 // Assumes   A factor acts on every level, core or message alike.
-// Fails     On an unknown input or a factor that is not a positive finite number: usage error.
+// Fails     On an unknown input or a factor that is not a number from 1e-6 to 1e6: usage error.
 // Limits    x1 changes nothing.
 // Tests     tests/models/step_test.cpp.
 
@@ -28,6 +28,8 @@ constexpr std::array<std::pair<const char*, double WhatIf::*>, 5> kInputs = {{
     {"loader", &WhatIf::loader_ratio},
 }};
 
+constexpr double kLargest = 1e6;  // beyond, times and rates leave the range of a double
+
 }  // namespace
 
 void set(WhatIf& what_if, const std::string& assignment) {
@@ -42,8 +44,9 @@ void set(WhatIf& what_if, const std::string& assignment) {
   double factor = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), factor);
   if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(factor) ||
-      factor <= 0) {
-    throw usage_error("'" + text + "' is not a positive factor", "--what-if " + assignment, fix);
+      factor < 1 / kLargest || factor > kLargest) {
+    throw usage_error("'" + text + "' is not a factor from 1e-6 to 1e6", "--what-if " + assignment,
+                      fix);
   }
   for (const auto& [known, ratio] : kInputs) {
     if (name != known) continue;

@@ -159,13 +159,27 @@ void sync_directory(const std::string& directory, const std::string& path) {
   }
 }
 
-void replace_file(std::string_view text, const std::string& path, const struct stat* old) {
-  std::string directory = std::filesystem::path(path).parent_path().string();
-  if (directory.empty()) directory = ".";
-  if (old != nullptr && ::access(path.c_str(), W_OK) != 0) cannot_write(path, directory, errno);
-  const std::string name = fmt::format("{}/.plimsoll-{}.tmp", directory, new_id().substr(0, 13));
+std::string directory_of(const std::string& path) {
+  const std::string directory = std::filesystem::path(path).parent_path().string();
+  return directory.empty() ? "." : directory;
+}
+
+// A new file beside `path`, which it may replace.
+File open_beside(const std::string& path, const std::string& name, bool exists) {
+  const std::string directory = directory_of(path);
+  if (exists && ::access(path.c_str(), W_OK) != 0) cannot_write(path, directory, errno);
   File file(open_high(name, O_WRONLY | O_CREAT | O_EXCL, 0666));
   if (file.fd() < 0) cannot_write(path, directory, errno);
+  return file;
+}
+
+std::string temporary_name(const std::string& path) {
+  return fmt::format("{}/.plimsoll-{}.tmp", directory_of(path), new_id().substr(0, 13));
+}
+
+void replace_file(std::string_view text, const std::string& path, const struct stat* old) {
+  const std::string directory = directory_of(path), name = temporary_name(path);
+  File file = open_beside(path, name, old != nullptr);
   Temporary temporary(name);
   if (old != nullptr && ::fchmod(file.fd(), old->st_mode & 07777U) != 0) {
     cannot_write(path, directory, errno);
@@ -180,6 +194,26 @@ void replace_file(std::string_view text, const std::string& path, const struct s
   sync_directory(directory, path);
 }
 
+// What `path` leads to; a directory or no name at all is refused.
+struct Target {
+  std::string path;
+  struct stat status {};
+  bool exists = false;
+  [[nodiscard]] bool is_file() const { return !exists || S_ISREG(status.st_mode); }
+};
+
+Target target_of(const std::string& path) {
+  if (path.empty()) throw Error("no file name to write to", "\"\"", "name a file, or - for stdout");
+  Target target;
+  target.path = real_target(path);
+  target.exists = ::stat(target.path.c_str(), &target.status) == 0;
+  if (target.exists && S_ISDIR(target.status.st_mode)) {
+    throw Error(fmt::format("cannot write {}: it is a directory", path), path,
+                fmt::format("name a file in it, for example {}/report.json", path));
+  }
+  return target;
+}
+
 }  // namespace
 
 ClosedPipe::ClosedPipe() : Error("nobody reads the output any more", "stdout", "") {}
@@ -189,18 +223,26 @@ void write_text(std::string_view text, const std::string& path) {
     write_stdout(text);
     return;
   }
-  if (path.empty()) throw Error("no file name to write to", "\"\"", "name a file, or - for stdout");
-  const std::string target = real_target(path);
-  struct stat status {};
-  const bool exists = ::stat(target.c_str(), &status) == 0;
-  if (exists && S_ISDIR(status.st_mode)) {
-    throw Error(fmt::format("cannot write {}: it is a directory", path), path,
-                fmt::format("name a file in it, for example {}/report.json", path));
-  }
-  if (exists && !S_ISREG(status.st_mode)) {
-    write_directly(text, target);
+  const Target target = target_of(path);
+  if (target.is_file()) {
+    replace_file(text, target.path, target.exists ? &target.status : nullptr);
   } else {
-    replace_file(text, target, exists ? &status : nullptr);
+    write_directly(text, target.path);
+  }
+}
+
+void expect_writable(const std::string& path) {
+  if (path == "-") {
+    if (::fcntl(STDOUT_FILENO, F_GETFD) >= 0) return;
+    throw Error("cannot write to stdout: it is closed", "stdout",
+                "leave stdout open, or name a file");
+  }
+  const Target target = target_of(path);
+  if (target.is_file()) {
+    const Temporary trial(temporary_name(target.path));
+    const File file = open_beside(target.path, trial.path(), target.exists);
+  } else if (::access(target.path.c_str(), W_OK) != 0) {
+    cannot_write(path, "", errno);
   }
 }
 

@@ -209,6 +209,25 @@ void fields(A& a, Of<A, Plan>& v) {
   a.required("execution", v.execution);
   a.required("loader_workers", v.loader_workers);
   a.required("prefetch", v.prefetch);
+  a.unless_default("accumulate", v.accumulate, 1);
+  a.optional("optimizer", v.optimizer);
+}
+template <class A>
+void fields(A& a, Of<A, UpdateRule>& v) {
+  a.required("beta1", v.beta1);
+  a.required("beta2", v.beta2);
+  a.required("epsilon", v.epsilon);
+  a.required("weight_decay", v.weight_decay);
+  a.required("clip_norm", v.clip_norm);
+  a.required("schedule", v.schedule);
+  a.required("warmup_steps", v.warmup_steps);
+  a.required("step_every", v.step_every);
+  a.required("step_factor", v.step_factor);
+}
+template <class A>
+void fields(A& a, Of<A, Resumed>& v) {
+  a.required("path", v.path);
+  a.required("step", v.step);
 }
 template <class A>
 void fields(A& a, Of<A, WorkloadSummary>& v) {
@@ -293,6 +312,9 @@ void fields(A& a, Of<A, Run>& v) {
   a.required("seed", v.seed);
   a.required("learning_rate", v.learning_rate);
   a.required("momentum", v.momentum);
+  a.optional("optimizer", v.optimizer);
+  a.optional("update", v.update);
+  a.optional("resumed", v.resumed);
   a.required("backend", v.backend);
   a.optional("implementations", v.implementations);
   a.required("ranks", v.ranks);
@@ -343,8 +365,17 @@ void fields(A& a, Of<A, Job>& v) {
   a.required("seed", v.seed);
   a.required("learning_rate", v.learning_rate);
   a.required("momentum", v.momentum);
+  a.required("update", v.update);
   a.required("evaluate", v.evaluate);
   a.required("augment", v.augment);
+  a.required("evaluate_every", v.evaluate_every);
+  a.optional("checkpoint", v.checkpoint);
+  a.required("checkpoint_every", v.checkpoint_every);
+  a.required("keep", v.keep);
+  a.optional("resume", v.resume);
+  a.optional("trace", v.trace);
+  a.required("operators", v.operators);
+  a.optional("machine", v.machine);
   a.optional("data_dir", v.data_dir);
   a.optional("prediction", v.prediction);
   a.optional("out", v.out);

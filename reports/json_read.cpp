@@ -57,6 +57,11 @@ class Reader {
     const Value* value = object_.find(key);
     if (value != nullptr) read(*value, Path{.parent = &path_, .key = key}, field);
   }
+  template <class T>
+  void unless_default(std::string_view key, T& field, const T& fallback) {
+    field = fallback;
+    optional(key, field);
+  }
 
  private:
   [[noreturn]] void fail(const std::string& what, const Value& at, const Path& path,

@@ -49,6 +49,10 @@ class Writer {
   void optional(std::string_view key, const T& field) {
     if (!is_empty(field)) required(key, field);
   }
+  template <class T>
+  void unless_default(std::string_view key, const T& field, const T& fallback) {
+    if (field != fallback) required(key, field);
+  }
 
   template <class T>
   static Json json_of(const T& v, const std::string& path) {

@@ -40,6 +40,9 @@ void write_report(const Report& report, const std::string& path);
 void write_text(std::string_view text, const std::string& path);
 [[nodiscard]] std::string read_text(const std::string& path);
 
+// To be called before long work whose result goes to `path`: throws what write_text would.
+void expect_writable(const std::string& path);
+
 // To be called before a program ends: an Error when what it printed on stdout did not arrive.
 void finish_stdout();
 
@@ -74,8 +77,17 @@ struct Job {
   std::int64_t seed = 1;
   double learning_rate = 0;  // 0: the workload's default
   double momentum = 0.9;
-  bool evaluate = false;          // accuracy on the test set at the end
-  bool augment = false;           // images are moved and mirrored
+  UpdateRule update;
+  bool evaluate = false;                 // accuracy on the test set at the end
+  bool augment = false;                  // images are moved and mirrored
+  std::int64_t evaluate_every = 0;       // and after every so many steps; 0: not
+  std::string checkpoint;                // directory of checkpoints, or empty
+  std::int64_t checkpoint_every = 1000;  // steps
+  std::int64_t keep = 3;                 // the last so many checkpoints
+  std::string resume;             // a checkpoint or a directory of them to go on from, or empty
+  std::string trace;              // path of a timeline, or empty
+  bool operators = false;         // time each operator after training
+  std::string machine;            // path of a machine report, whose peak utilisation is held to
   std::string data_dir;           // empty: what the workload asks for
   std::string prediction;         // path of a prediction written before this run, or empty
   std::string out;                // path of the run report

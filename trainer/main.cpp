@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <new>
 #include <string>
 
 #include "core/error.hpp"
@@ -18,6 +19,7 @@
 #include "core/system/signals.hpp"
 #include "core/system/topology.hpp"
 #include "reports/report.hpp"
+#include "reports/trace.hpp"
 #include "reports/workload_file.hpp"
 #include "trainer/backend/team.hpp"
 #include "trainer/progress_line.hpp"
@@ -29,9 +31,11 @@ namespace {
 
 constexpr const char* kHelp =
     "plimsoll-trainer --job FILE\n"
+    "plimsoll-trainer --check FILE\n"
     "\n"
     "Trains a workload as a job file says and writes a run report to the job's `out`.\n"
     "`plimsoll train` writes such a file from its flags and runs this program; use that.\n"
+    "With --check it reads and checks plan, options and data, and trains nothing.\n"
     "\n"
     "exit codes: 0 trained; 1 could not run, or diverged; 2 wrong usage; 130 interrupted, partial\n"
     "report written\n";
@@ -53,10 +57,43 @@ void prepare_openmp(char** argv) {
   }
 }
 
-std::string job_path(int argc, char** argv) {
-  if (argc == 3 && std::strcmp(argv[1], "--job") == 0) return argv[2];
+struct Call {
+  std::string job;
+  bool only_check = false;
+};
+
+Call call_of(int argc, char** argv) {
+  if (argc == 3 && std::strcmp(argv[1], "--job") == 0) return {.job = argv[2]};
+  if (argc == 3 && std::strcmp(argv[1], "--check") == 0) {
+    return {.job = argv[2], .only_check = true};
+  }
   throw usage_error("expected --job FILE", "plimsoll-trainer",
                     "run it through `plimsoll train`, or see plimsoll-trainer --help");
+}
+
+// No step would have a whole batch, and only such steps are measured.
+void check_batch(const Plan& plan, const Data& data) {
+  if (plan.batch <= data.train.count()) return;
+  throw usage_error("a batch of " + std::to_string(plan.batch) + " is more than the " +
+                        std::to_string(data.train.count()) + " samples of the training set",
+                    "--batch", "use " + std::to_string(data.train.count()) + " or less");
+}
+
+void check_rule(const UpdateRule& rule) {
+  const auto demand = [](bool holds, double value, const char* flag, const char* fix) {
+    if (!holds) throw usage_error(std::to_string(value) + " is not possible", flag, fix);
+  };
+  const auto share = [](double beta) { return beta >= 0 && beta < 1; };
+  demand(share(rule.beta1), rule.beta1, "--beta1", "use 0 to below 1");
+  demand(share(rule.beta2), rule.beta2, "--beta2", "use 0 to below 1");
+  demand(std::isfinite(rule.weight_decay) && rule.weight_decay >= 0, rule.weight_decay,
+         "--weight-decay", "use 0 or more");
+  demand(std::isfinite(rule.clip_norm) && rule.clip_norm >= 0, rule.clip_norm, "--clip",
+         "use a norm above 0, or 0 for none");
+  demand(rule.warmup_steps >= 0, static_cast<double>(rule.warmup_steps), "--lr-warmup",
+         "use 0 or more steps");
+  demand(rule.step_factor > 0 && rule.step_factor <= 1, rule.step_factor, "--lr-step-factor",
+         "use a factor above 0, at most 1");
 }
 
 void check_options(const reports::Job& job, const TrainOptions& options) {
@@ -72,6 +109,14 @@ void check_options(const reports::Job& job, const TrainOptions& options) {
     throw usage_error("learning rate " + std::to_string(options.learning_rate) + ", momentum " +
                           std::to_string(options.momentum),
                       "--lr, --momentum", "use a rate above 0 and a momentum from 0 to below 1");
+  }
+  check_rule(options.rule);
+  const CheckpointOptions& checkpoint = options.checkpoint;
+  if (checkpoint.every < 1 || checkpoint.keep < 1 || options.evaluate_every < 0) {
+    throw usage_error("every " + std::to_string(checkpoint.every) + " steps, keep " +
+                          std::to_string(checkpoint.keep) + ", evaluate every " +
+                          std::to_string(options.evaluate_every),
+                      "--checkpoint-every, --keep, --eval-every", "use 1 or more");
   }
 }
 
@@ -134,21 +179,40 @@ double load_per_cpu(int cpus) {
 }
 
 TrainOptions options_of(const reports::Job& job, const Workload& workload) {
+  const OptimizerEntry& optimizer = optimizer_of(job.plan, workload);
+  const double usual = workload.default_optimizer == optimizer.name
+                           ? workload.default_learning_rate
+                           : optimizer.default_learning_rate;
   return {
       .plan = job.plan,
       .steps = job.steps,
       .epochs = job.epochs,
       .warmup_steps = job.warmup_steps,
       .seed = static_cast<std::uint64_t>(job.seed),
-      .learning_rate = job.learning_rate == 0 ? workload.default_learning_rate : job.learning_rate,
+      .learning_rate = job.learning_rate == 0 ? usual : job.learning_rate,
       .momentum = job.momentum,
-      .evaluate = job.evaluate,
+      .rule = job.update,
+      .evaluate = job.evaluate || job.evaluate_every > 0,
+      .evaluate_every = job.evaluate_every,
       .augment = job.augment,
+      .checkpoint = {.directory = job.checkpoint, .every = job.checkpoint_every, .keep = job.keep},
+      .resume = job.resume,
+      .trace = !job.trace.empty(),
+      .operators = job.operators,
       .cpus = {}};
 }
 
-ExitCode run(const std::string& path) {
-  const reports::Job job = reports::job_from_json(reports::read_text(path), path);
+// What is no failure, but nobody should learn of from the report alone.
+void warn(const TrainRecord& record) {
+  for (const Finding& finding : record.findings) {
+    if (finding.severity == Severity::info) continue;
+    std::fprintf(stderr, "plimsoll-trainer: warning: %s\n  effect: %s\n", finding.message.c_str(),
+                 finding.effect.c_str());
+  }
+}
+
+ExitCode run(const Call& call) {
+  const reports::Job job = reports::job_from_json(reports::read_text(call.job), call.job);
   const sys::Topology topology = sys::read_topology();
   check(job.plan, topology.usable.count());
   const Workload workload = reports::workload_of(job.plan.workload, job.workload_text);
@@ -156,11 +220,14 @@ ExitCode run(const std::string& path) {
   check_options(job, options);
   options.cpus = cpus_of_ranks(job.plan, topology);
   const Data data = load_data(workload, job.data_dir, options.seed);
+  check_batch(job.plan, data);
+  if (call.only_check) return ExitCode::good;
 
   Surroundings seen;
   seen.usable_cpus = topology.usable.count();
   seen.load_before = load_per_cpu(seen.usable_cpus);
   look_at_settings(job.plan, topology, seen);
+  if (!job.machine.empty()) seen.peak = peak_of(reports::read_report(job.machine), job.plan);
   sys::ReferenceLoops loops;  // on all usable CPUs, like the probes', whatever the plan occupies
   seen.references.push_back(loops.sample());
 
@@ -171,11 +238,13 @@ ExitCode run(const std::string& path) {
     const ProgressLine line(progress, job.plan.batch);
     record = train(workload, data, options, progress);
   }
+  warn(record);
   const auto after = cpu_time();
   if (before && after && after->total > before->total) {
     seen.steal_ratio = (after->stolen - before->stolen) / (after->total - before->total);
   }
   seen.references.push_back(loops.sample());
+  if (!job.trace.empty()) reports::write_text(reports::trace_json(record.trace), job.trace);
 
   reports::write_report(run_report(job, workload, options, record, seen), job.out);
   if (record.diverged) throw Error(*record.diverged);
@@ -192,11 +261,16 @@ int main(int argc, char** argv) {
     return 0;
   }
   try {
-    const std::string path = trainer::job_path(argc, argv);
+    const trainer::Call call = trainer::call_of(argc, argv);
     trainer::prepare_openmp(argv);
     sys::handle_interrupts();
-    return static_cast<int>(trainer::run(path));
+    return static_cast<int>(trainer::run(call));
   } catch (const Error& error) {
+    std::fprintf(stderr, "plimsoll-trainer: %s\n", error.what());
+    return static_cast<int>(error.exit_code());
+  } catch (const std::bad_alloc&) {
+    const Error error("memory ran out", "plimsoll-trainer",
+                      "lower --batch, --prefetch, --steps or the size of the data set");
     std::fprintf(stderr, "plimsoll-trainer: %s\n", error.what());
     return static_cast<int>(error.exit_code());
   } catch (const std::exception& error) {

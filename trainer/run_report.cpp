@@ -49,12 +49,7 @@ Measured measured_steps(const TrainRecord& record, std::int64_t batch) {
 }
 
 Metric metric(std::string name, std::string unit, Better better, std::string source) {
-  Metric result;
-  result.name = std::move(name);
-  result.unit = std::move(unit);
-  result.better = better;
-  result.source = std::move(source);
-  return result;
+  return plain_metric(std::move(name), std::move(unit), better, std::move(source));
 }
 
 Metric with_value(Metric result, double value, Estimator estimator = Estimator::mean) {
@@ -111,7 +106,8 @@ void add_phases(std::vector<Metric>& metrics, const TrainRecord& record) {
 }
 
 std::vector<Metric> metrics_of(const TrainOptions& options, const TrainRecord& record,
-                               const Measured& measured, const Surroundings& surroundings) {
+                               const Measured& measured, const Surroundings& surroundings,
+                               bool tokens) {
   const std::string source = record.backend + "; " + excluded(record, measured);
   std::vector<Metric> metrics;
   metrics.push_back(
@@ -129,12 +125,14 @@ std::vector<Metric> metrics_of(const TrainOptions& options, const TrainRecord& r
     loss.samples = record.losses;
     metrics.push_back(std::move(loss));
   }
-  if (record.accuracy && std::isfinite(*record.test_loss)) {
-    const std::string tested = std::to_string(record.test_samples) + " test samples, each once";
-    metrics.push_back(
-        with_value(metric("train.accuracy", "1", Better::higher, tested), *record.accuracy));
-    metrics.push_back(
-        with_value(metric("train.test_loss", "1", Better::lower, tested), *record.test_loss));
+  add_evaluations(metrics, record, tokens);
+  add_utilisation(metrics, surroundings.peak);
+  if (tokens) {
+    std::vector<double> rates = measured.sample_rates;
+    for (double& rate : rates) rate *= static_cast<double>(record.positions);
+    metrics.push_back(with_samples(
+        metric("train.token_rate", "1/s", Better::higher, "all ranks together; " + source),
+        std::move(rates), record));
   }
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -152,6 +150,7 @@ std::vector<Metric> metrics_of(const TrainOptions& options, const TrainRecord& r
                        static_cast<double>(std::ssize(record.losses) * options.plan.workers)));
   }
   if (!record.diverged && !record.step_times.empty()) add_phases(metrics, record);
+  add_operators(metrics, record);
   for (Metric& reference : sys::reference_metrics(surroundings.references)) {
     metrics.push_back(std::move(reference));
   }
@@ -199,6 +198,7 @@ std::string join(const std::vector<std::int64_t>& numbers) {
 std::vector<Finding> findings_of(const TrainOptions& options, const TrainRecord& record,
                                  const Surroundings& surroundings) {
   std::vector<Finding> findings = surroundings.findings;
+  findings.insert(findings.end(), record.findings.begin(), record.findings.end());
   if (record.diverged) {
     findings.push_back({.id = "train.diverged",
                         .severity = Severity::error,
@@ -209,10 +209,18 @@ std::vector<Finding> findings_of(const TrainOptions& options, const TrainRecord&
   if (record.interrupted) {
     findings.push_back({.id = "train.interrupted",
                         .severity = Severity::warning,
-                        .message = "stopped after " + std::to_string(record.losses.size()) +
+                        .message = "stopped after " +
+                                   std::to_string(record.first_step + std::ssize(record.losses)) +
                                    " of " + std::to_string(record.planned_steps) + " steps",
                         .effect = "fewer samples, no accuracy",
                         .fix = "let it end"});
+  }
+  if (record.trace_cut) {
+    findings.push_back({.id = "train.trace_cut",
+                        .severity = Severity::info,
+                        .message = "the timeline ends before the run does",
+                        .effect = "later steps are not in it",
+                        .fix = "trace fewer steps"});
   }
   const Plan& plan = options.plan;
   if (plan.batch % plan.workers != 0) {
@@ -246,6 +254,9 @@ Report run_report(const reports::Job& job, const Workload& workload, const Train
   run.seed = job.seed;
   run.learning_rate = options.learning_rate;
   run.momentum = options.momentum;
+  run.optimizer = optimizer_of(options.plan, workload).name;
+  run.update = options.rule;
+  run.resumed = record.resumed;
   run.backend = record.backend;
   run.implementations = record.implementations;
   for (std::size_t r = 0; r < record.ranks.size(); ++r) {
@@ -264,7 +275,9 @@ Report run_report(const reports::Job& job, const Workload& workload, const Train
   report.command = sys::describe_command(job.argv, job.seed);
   report.environment = sys::describe_environment(sys::fs_root(), backend_libraries());
   report.quality = quality_of(record, measured, surroundings);
-  report.metrics = metrics_of(options, record, measured, surroundings);
+  const Graph& graph = workload.graph;
+  const bool tokens = graph.tensors[static_cast<std::size_t>(graph.input)].tokens;
+  report.metrics = metrics_of(options, record, measured, surroundings, tokens);
   report.findings = findings_of(options, record, surroundings);
   report.subject = std::move(run);
   return report;

@@ -8,6 +8,7 @@
 #include "core/record.hpp"
 #include "core/system/reference_loops.hpp"
 #include "reports/report.hpp"
+#include "trainer/run_metrics.hpp"
 #include "trainer/train.hpp"
 
 namespace plimsoll::trainer {
@@ -19,6 +20,7 @@ struct Surroundings {
   double load_before = 0;  // runnable threads per usable CPU when it started
   int usable_cpus = 1;
   std::vector<Finding> findings;  // met on the way
+  Peak peak{.rate = {}, .source = "no machine report was given: --machine FILE"};
 };
 
 [[nodiscard]] Report run_report(const reports::Job& job, const Workload& workload,

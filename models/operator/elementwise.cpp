@@ -1,10 +1,10 @@
-// Element-wise work: ReLU, loss, the optimizer's update, the loader's gather.
+// Element-wise work: norms, activations, sums, losses, the optimizer's update, the loader's gather.
 //
 //     ln t = surface(log2 bytes) per operation;  t = bytes / bandwidth
 //
 // Source    Probe kernel.elementwise; bytes as cost_of() counts (every operand once).
 // Assumes   Time depends on the bytes moved, not on how they are shaped.
-// Fails     A loss with a very different number of classes than the probe's ten.
+// Fails     A loss with another number of classes a row than the probe's tables of few and of many.
 // Limits    Outside the table: see models/numeric/surface.cpp; flagged as extrapolated.
 // Tests     tests/models/operator/operators_test.cpp.
 

@@ -21,7 +21,7 @@ struct KindTable {
 };
 
 [[nodiscard]] KindTable linear_table(const Machine& machine, DType dtype, Direction direction);
-[[nodiscard]] std::vector<double> linear_features(const Linear& linear, std::int64_t batch);
+[[nodiscard]] std::vector<double> linear_features(const Linear& linear, double rows);
 
 [[nodiscard]] KindTable convolution_table(const Machine& machine, DType dtype, Direction direction);
 [[nodiscard]] std::vector<double> convolution_features(const Convolution& convolution,

@@ -2,8 +2,8 @@
 //
 //     ln t = surface(log2 m, log2 n, log2 k) per direction;  t = (2 m n k [+ m n]) / rate
 //
-// m = samples of a rank, n = out features, k = in features; m n additions of the bias or of its
-// gradient belong to forward and to the weight gradient.
+// m = samples of a rank, times positions of each; n = out features, k = in features; m n additions
+// of the bias or of its gradient belong to forward and to the weight gradient.
 //
 // Source    Probe kernel.matmul; FLOP as cost_of() counts.
 // Assumes   Costs: the call, the product, the traffic of each operand. Vectors run along a row of
@@ -20,9 +20,8 @@
 namespace plimsoll::models {
 namespace {
 
-std::vector<double> features(std::int64_t m, std::int64_t n, std::int64_t k) {
-  return {std::log2(static_cast<double>(m)), std::log2(static_cast<double>(n)),
-          std::log2(static_cast<double>(k))};
+std::vector<double> features(double m, std::int64_t n, std::int64_t k) {
+  return {std::log2(m), std::log2(static_cast<double>(n)), std::log2(static_cast<double>(k))};
 }
 
 Flop work(const MatmulSample& s) {
@@ -42,13 +41,14 @@ KindTable linear_table(const Machine& machine, DType dtype, Direction direction)
                             .lanes_feature = lanes}};
   for (const MatmulSample& s : machine.matmul) {
     if (s.dtype != dtype || s.direction != direction) continue;
-    table.points.push_back({s.load, point_of(features(s.m, s.n, s.k), work(s), s.rate)});
+    table.points.push_back(
+        {s.load, point_of(features(static_cast<double>(s.m), s.n, s.k), work(s), s.rate)});
   }
   return table;
 }
 
-std::vector<double> linear_features(const Linear& linear, std::int64_t batch) {
-  return features(batch, linear.out_features, linear.in_features);
+std::vector<double> linear_features(const Linear& linear, double rows) {
+  return features(rows, linear.out_features, linear.in_features);
 }
 
 }  // namespace plimsoll::models

@@ -1,12 +1,13 @@
 // An operator's time from the machine's tables.
 //
-//     t = max(surface(features), dispatch, roofline floor)
+//     t = max(sum over pieces of count * surface(features), dispatch, roofline floor)
 //
 // A measured kernel time already holds the cost of its call, so dispatch is a floor and not added.
 //
-// Source    models/numeric/surface.cpp for the surface, roofline.cpp for the floor.
+// Source    pieces.cpp for the pieces, models/numeric/surface.cpp for the surface, roofline.cpp for
+//           the floor.
 // Assumes   A kernel in training runs as it did in its probe: same library, shape class and load.
-// Fails     On an operator that no table speaks for: an Error naming the probe to run.
+// Fails     On a machine without a table that the operators need: an Error naming the probe to run.
 // Limits    Work to nothing: one dispatch.
 // Tests     tests/models/operator/operators_test.cpp.
 
@@ -14,8 +15,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
-#include <variant>
 
 #include "core/error.hpp"
 
@@ -23,35 +22,6 @@ namespace plimsoll::models {
 namespace {
 
 constexpr double kHalfWidth = 1.96;  // standard errors in half a 95 % interval
-
-std::string curve_key(const Op& op, Direction direction) {
-  return kind_of(op) + "." + to_string(direction);
-}
-
-std::string suffix(Direction direction) {
-  return direction == Direction::forward ? "_forward" : "_backward";
-}
-
-// The list of kinds: adding an operator is a line here.
-std::optional<KindTable> table_for(const Machine& machine, const Op& op, Direction direction,
-                                   DType dtype) {
-  if (std::holds_alternative<Linear>(op.attributes)) {
-    return linear_table(machine, dtype, direction);
-  }
-  if (std::holds_alternative<Convolution>(op.attributes)) {
-    return convolution_table(machine, dtype, direction);
-  }
-  if (const auto* pool = std::get_if<Pool>(&op.attributes)) {
-    return pool_table(machine, pool->mode, direction);
-  }
-  if (std::holds_alternative<Relu>(op.attributes)) {
-    return elementwise_table(machine, "relu" + suffix(direction));
-  }
-  if (std::holds_alternative<SoftmaxCrossEntropy>(op.attributes)) {
-    return elementwise_table(machine, "softmax_cross_entropy" + suffix(direction));
-  }
-  return std::nullopt;
-}
 
 double median_error(const std::vector<SurfacePoint>& points) {
   std::vector<double> errors;
@@ -80,13 +50,15 @@ Operators::Operators(const Machine& machine, const Graph& graph, DType dtype, Lo
     for (const Direction direction :
          {Direction::forward, Direction::backward_data, Direction::backward_weights}) {
       if (!computes(graph, op, direction)) continue;
-      const auto table = table_for(machine, op, direction, dtype);
-      if (!table) {
-        throw Error("the model has no table for operator '" + op.name + "' (" + kind_of(op) + ")",
-                    "workload graph", "use operators that a kernel probe measures");
+      for (const Piece& piece : pieces_of(graph, op, direction, 1, dtype)) {
+        add(piece.curve, piece.table(machine, dtype), load);
       }
-      add(curve_key(op, direction), *table, load);
     }
+  }
+  for (int tensor = 0; tensor < static_cast<int>(graph.tensors.size()); ++tensor) {
+    if (gradient_contributions(graph, tensor) < 2) continue;
+    const Piece piece = accumulation_piece(Bytes(1));
+    add(piece.curve, piece.table(machine, dtype), load);
   }
   add("sgd_momentum", elementwise_table(machine, "sgd_momentum"), load);
   add("gather_u8", elementwise_table(machine, "gather_u8"),
@@ -118,47 +90,47 @@ void Operators::add(const std::string& key, const KindTable& table, Load load) {
                              .typical_error = median_error(selection->points)});
 }
 
-OperatorTime Operators::at(const std::string& key, const std::vector<double>& features, Cost cost,
-                           int threads) const {
-  const auto found = curves_.find(key);
-  expects(found != curves_.end(), "every operator of the graph has its curve");
-  const Curve& curve = found->second;
-  const SurfaceValue value = evaluate(curve.surface, features);
-  const Seconds dispatch = dispatch_of(machine_, threads);
+OperatorTime Operators::of(const std::vector<Piece>& pieces, Cost cost, int threads) const {
   OperatorTime result;
-  result.time = std::max({Seconds(std::exp(value.log_time)), dispatch,
-                          roofline_floor(machine_, dtype_, threads, cost)});
-  result.dispatch = dispatch;
+  double measured = 0, modelled = 0;  // errors, weighted by time
+  for (const Piece& piece : pieces) {
+    const auto found = curves_.find(piece.curve);
+    expects(found != curves_.end(), "every operator of the graph has its curve");
+    const Curve& curve = found->second;
+    const SurfaceValue value = evaluate(curve.surface, piece.features);
+    const double time = piece.count * std::exp(value.log_time);
+    result.time += Seconds(time);
+    measured += time * kHalfWidth * curve.typical_error;
+    modelled += time * kHalfWidth * std::hypot(value.log_sd, curve.substitute_sd);
+    result.extrapolated = result.extrapolated || value.extrapolated;
+  }
+  const double sum = result.time.value();
+  result.measured_error_ratio = sum > 0 ? measured / sum : 0;
+  result.model_error_ratio = sum > 0 ? modelled / sum : 0;
+  result.dispatch = dispatch_of(machine_, threads);
+  result.time =
+      std::max({result.time, result.dispatch, roofline_floor(machine_, dtype_, threads, cost)});
   const Load load{.threads = threads, .busy_cores = load_.threads + load_.busy_cores - threads};
   const Ceilings limits = ceilings(machine_, dtype_, load, cost.bytes);
   if (limits.compute) result.compute = cost.flop / *limits.compute;
   if (limits.memory) result.memory = cost.bytes / *limits.memory;
-  result.measured_error_ratio = kHalfWidth * curve.typical_error;
-  result.model_error_ratio = kHalfWidth * std::hypot(value.log_sd, curve.substitute_sd);
-  result.extrapolated = value.extrapolated;
   return result;
-}
-
-std::int64_t Operators::side_of(const Op& op) const {
-  return graph_.tensors[static_cast<std::size_t>(op.inputs.front())].shape.front();
 }
 
 OperatorTime Operators::time(const Op& op, Direction direction, std::int64_t batch) const {
   expects(batch >= 1, "time: the batch has at least one sample");
   if (!computes(graph_, op, direction)) return {};
-  const Cost cost = cost_of(graph_, op, direction, batch, dtype_);
-  std::vector<double> features;
-  if (const auto* linear = std::get_if<Linear>(&op.attributes)) {
-    features = linear_features(*linear, batch);
-  } else if (const auto* convolution = std::get_if<Convolution>(&op.attributes)) {
-    features = convolution_features(*convolution, side_of(op), batch);
-  } else if (const auto* pool = std::get_if<Pool>(&op.attributes)) {
-    const Shape& shape = graph_.tensors[static_cast<std::size_t>(op.inputs.front())].shape;
-    features = pool_features(*pool, side_of(op), shape.back(), batch);
-  } else {
-    features = elementwise_features(cost.bytes);
-  }
-  return at(curve_key(op, direction), features, cost, load_.threads);
+  return of(pieces_of(graph_, op, direction, batch, dtype_),
+            cost_of(graph_, op, direction, batch, dtype_), load_.threads);
+}
+
+OperatorTime Operators::accumulation(int tensor, std::int64_t batch) const {
+  const int additions = gradient_contributions(graph_, tensor) - 1;
+  if (additions < 1) return {};
+  Cost cost = accumulation_cost(graph_, tensor, batch, dtype_);
+  cost.flop = cost.flop / static_cast<double>(additions);
+  cost.bytes = cost.bytes / static_cast<double>(additions);
+  return of({accumulation_piece(cost.bytes)}, cost, load_.threads);
 }
 
 OperatorTime Operators::optimizer(std::int64_t parameters) const {
@@ -166,13 +138,15 @@ OperatorTime Operators::optimizer(std::int64_t parameters) const {
   // Reads weight, velocity and gradient, writes weight and velocity: all f32. v = m v + s g is
   // three FLOP, w -= r v two.
   const Cost cost{.flop = Flop(5 * count), .bytes = Bytes(5 * 4 * count)};
-  return at("sgd_momentum", elementwise_features(cost.bytes), cost, load_.threads);
+  return of({{.curve = "sgd_momentum", .table = {}, .features = elementwise_features(cost.bytes)}},
+            cost, load_.threads);
 }
 
 OperatorTime Operators::gather(std::int64_t batch, std::int64_t sample_elements) const {
   const double count = static_cast<double>(batch) * static_cast<double>(sample_elements);
   const Cost cost{.flop = Flop(count), .bytes = Bytes((1 + 4) * count)};  // u8 in, f32 out
-  return at("gather_u8", elementwise_features(cost.bytes), cost, 1);
+  return of({{.curve = "gather_u8", .table = {}, .features = elementwise_features(cost.bytes)}},
+            cost, 1);
 }
 
 }  // namespace plimsoll::models

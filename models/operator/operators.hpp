@@ -9,7 +9,7 @@
 
 #include "core/machine.hpp"
 #include "core/workload.hpp"
-#include "models/operator/kinds.hpp"
+#include "models/operator/pieces.hpp"
 #include "models/operator/roofline.hpp"
 
 namespace plimsoll::models {
@@ -18,10 +18,14 @@ namespace plimsoll::models {
 class Operators {
  public:
   // Error naming the probe to run when the machine has no table for an operator.
+  // Both are kept by reference.
   Operators(const Machine& machine, const Graph& graph, DType dtype, Load load);
+  Operators(Machine&& machine, const Graph& graph, DType dtype, Load load) = delete;
 
   // batch >= 1. Zero for what does nothing (reshape, weights of an operator without any).
   [[nodiscard]] OperatorTime time(const Op& op, Direction direction, std::int64_t batch) const;
+  // Adding one further gradient of a tensor that several operators read; zero where none do.
+  [[nodiscard]] OperatorTime accumulation(int tensor, std::int64_t batch) const;
   // SGD with momentum over so many parameters, in one call.
   [[nodiscard]] OperatorTime optimizer(std::int64_t parameters) const;
   // Assembling a batch: random rows of u8 to f32, on one thread.
@@ -36,9 +40,7 @@ class Operators {
     double typical_error = 0;  // median standard error of its points
   };
   void add(const std::string& key, const KindTable& table, Load load);
-  [[nodiscard]] OperatorTime at(const std::string& key, const std::vector<double>& features,
-                                Cost cost, int threads) const;
-  [[nodiscard]] std::int64_t side_of(const Op& op) const;
+  [[nodiscard]] OperatorTime of(const std::vector<Piece>& pieces, Cost cost, int threads) const;
 
   const Machine& machine_;
   const Graph& graph_;
@@ -47,7 +49,5 @@ class Operators {
   std::map<std::string, Curve> curves_;
   std::map<std::string, std::vector<std::string>> substitutes_;  // what -> curves
 };
-
-// True when this direction of this operator executes anything.
 
 }  // namespace plimsoll::models

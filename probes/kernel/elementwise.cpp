@@ -6,14 +6,18 @@
 //            operand once, an updated one twice), threads, busy_cores.
 // Expect     From cache rates of 1e10 to 2e11 B/s down to memory.stream_bandwidth's for large
 //            calls; the loss about 1e9 B/s: it is exponentials, not traffic.
-// Beware     The loss has ten classes a row; its time goes with rows and classes alike. The gather
-//            always runs on one thread, as the loader does, and picks rows of 1 KiB out of 32 MiB.
+// Beware     The loss has ten classes a row, softmax_rows two hundred; its time goes with rows and
+//            classes alike. The gather always runs on one thread, as the loader does, and picks
+//            rows of 1 KiB out of 32 MiB.
 // Verifies   Sixteen elements, poisoned before, against their formulas in double precision.
-// Feeds      Machine::elementwise: relu, loss, optimizer and input of the model.
+// Feeds      Machine::elementwise: norms, activations, sums, losses, the embedding, the softmax of
+//            attention, optimizer and input of the model.
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "probes/kernel/elementwise_jobs.hpp"
@@ -37,15 +41,15 @@ const ProbeInfo kInfo{
     .takes_sizes = true,
     .libraries = trainer::backend_libraries};
 
-constexpr std::int64_t kClasses = 10;
+constexpr std::int64_t kClasses = 10, kManyClasses = 200;
 constexpr std::int64_t kDataset = kRotation;  // bytes that the gather picks from
 constexpr std::int64_t kMost = std::int64_t{64} << 20;
 constexpr std::int64_t kMostLoss = std::int64_t{4} << 20;
 
-// Sizes of one call in bytes: a factor of 8 apart, 4 and 2 at the higher levels.
+// Sizes of one call in bytes: a factor of 16 apart, 4 and 2 at the higher levels.
 std::vector<std::int64_t> sizes(const ProbeOptions& options, std::int64_t most) {
   if (!options.sizes.empty()) return options.sizes;
-  const std::int64_t factor = options.level == Level::quick      ? 8
+  const std::int64_t factor = options.level == Level::quick      ? 16
                               : options.level == Level::standard ? 4
                                                                  : 2;
   std::vector<std::int64_t> all;
@@ -61,16 +65,44 @@ Case named(const std::string& operation, std::int64_t bytes, Load load) {
                      {"busy_cores", std::int64_t{load.busy_cores}}}};
 }
 
-Graph relu_graph() {
-  GraphBuilder builder({16});
-  builder.relu("relu", builder.input());
-  return std::move(builder).build();
+using Append = std::function<void(GraphBuilder&)>;
+
+std::shared_ptr<const Graph> graph_of(const Shape& input, const Append& append,
+                                      bool tokens = false) {
+  GraphBuilder builder(input, tokens);
+  append(builder);
+  return std::make_shared<const Graph>(std::move(builder).build());
 }
 
-Graph loss_graph() {
-  GraphBuilder builder({kClasses});
-  builder.softmax_cross_entropy("loss", builder.input());
-  return std::move(builder).build();
+// An operator on one sample of a generic shape, and which of its directions are measured under
+// which names. `most` bytes a call.
+struct Kind {
+  std::string name;
+  std::shared_ptr<const Graph> graph;
+  std::vector<std::pair<Direction, std::string>> directions;
+  std::int64_t most = kMost;
+};
+
+std::vector<Kind> kinds() {
+  using Directions = std::vector<std::pair<Direction, std::string>>;
+  const Directions both{{Direction::forward, "_forward"}, {Direction::backward_data, "_backward"}};
+  const Directions forward{{Direction::forward, ""}};
+  return {
+      {"relu", graph_of({16}, [](GraphBuilder& g) { g.relu("op", 0); }), both},
+      {"softmax_cross_entropy",
+       graph_of({kClasses}, [](GraphBuilder& g) { g.softmax_cross_entropy("op", 0); }), both,
+       kMostLoss},
+      {"softmax_rows",
+       graph_of({kManyClasses}, [](GraphBuilder& g) { g.softmax_cross_entropy("op", 0); }), both},
+      {"batch_norm", graph_of({4, 4, 48}, [](GraphBuilder& g) { g.batch_norm("op", 0); }), both},
+      {"layer_norm", graph_of({192}, [](GraphBuilder& g) { g.layer_norm("op", 0); }), both},
+      {"gelu", graph_of({16}, [](GraphBuilder& g) { g.gelu("op", 0); }), both},
+      {"add", graph_of({16}, [](GraphBuilder& g) { g.add("op", 0, 0); }), forward},
+      {"dropout", graph_of({16}, [](GraphBuilder& g) { g.dropout("op", 0, 0.2); }), forward},
+      {"embedding",
+       graph_of(
+           {32}, [](GraphBuilder& g) { g.embedding("op", 0, 300, 192); }, true),
+       {{Direction::forward, "_forward"}, {Direction::backward_weights, "_backward"}}}};
 }
 
 // Cases of an operator in one direction, at about the sizes asked for.
@@ -92,14 +124,11 @@ void add_operator(std::vector<Case>& all, const std::shared_ptr<Crews>& crews,
 
 void add_operators(std::vector<Case>& all, const std::shared_ptr<Crews>& crews,
                    const ProbeOptions& options, Load load) {
-  const auto relu = std::make_shared<const Graph>(relu_graph());
-  const auto loss = std::make_shared<const Graph>(loss_graph());
-  for (const Direction direction : {Direction::forward, Direction::backward_data}) {
-    const std::string suffix = direction == Direction::forward ? "_forward" : "_backward";
-    add_operator(all, crews, "relu" + suffix, {.graph = relu, .direction = direction},
-                 sizes(options, kMost), load);
-    add_operator(all, crews, "softmax_cross_entropy" + suffix,
-                 {.graph = loss, .direction = direction}, sizes(options, kMostLoss), load);
+  for (const Kind& kind : kinds()) {
+    for (const auto& [direction, suffix] : kind.directions) {
+      add_operator(all, crews, kind.name + suffix, {.graph = kind.graph, .direction = direction},
+                   sizes(options, kind.most), load);
+    }
   }
 }
 

@@ -20,9 +20,20 @@ constexpr std::int64_t kCheckedOutputs = 16;  // spread over all of them, first 
 struct Keep {
   std::shared_ptr<const Graph> graph;
   std::shared_ptr<const trainer::Backend> backend;
-  std::vector<std::int32_t> labels;
+  std::vector<std::int32_t> labels, tokens;
   std::vector<float> workspace;
+  trainer::StepState step;
 };
+
+bool is_norm(const Op& op) {
+  return std::holds_alternative<BatchNorm>(op.attributes) ||
+         std::holds_alternative<LayerNorm>(op.attributes);
+}
+bool reads_x_backward(const Op& op) {
+  return is_norm(op) || std::holds_alternative<Pool>(op.attributes) ||
+         std::holds_alternative<Gelu>(op.attributes) ||
+         std::holds_alternative<Attention>(op.attributes);
+}
 
 std::int64_t tensor_elements(const OperatorShape& shape, int tensor) {
   return shape.batch * elements(shape.graph->tensors[static_cast<std::size_t>(tensor)].shape);
@@ -33,12 +44,14 @@ trainer::Operands operands_of(const OperatorShape& shape, Placement& place) {
   const Op& op = shape.op();
   const std::int64_t x = tensor_elements(shape, op.inputs.front());
   const std::int64_t y = tensor_elements(shape, op.output);
+  const bool loss = std::holds_alternative<SoftmaxCrossEntropy>(op.attributes);
   trainer::Operands o;
   o.batch = shape.batch;
   if (shape.direction == Direction::forward) {
     o.x = place.recent(x, shape.dtype);
-    o.y = place.output(y, shape.dtype);
-  } else if (std::holds_alternative<SoftmaxCrossEntropy>(op.attributes)) {
+    o.y = place.output(y, loss ? DType::f32 : shape.dtype);
+    if (op.inputs.size() > 1) o.x2 = place.input(x, shape.dtype);
+  } else if (loss) {
     o.x = place.recent(x, shape.dtype);
     o.dx = place.output(x, shape.dtype);
     o.loss_scale = 1.0F;
@@ -47,23 +60,25 @@ trainer::Operands operands_of(const OperatorShape& shape, Placement& place) {
     if (shape.direction == Direction::backward_data) {
       o.dx = place.output(x, shape.dtype);
       if (std::holds_alternative<Relu>(op.attributes)) o.y = place.input(y, shape.dtype);
-      if (std::holds_alternative<Pool>(op.attributes)) o.x = place.input(x, shape.dtype);
+      if (reads_x_backward(op)) o.x = place.input(x, shape.dtype);
     } else {
       o.x = place.input(x, shape.dtype);
     }
   }
   for (const Parameter& parameter : op.parameters) {
     const std::int64_t count = elements(parameter.shape);
-    if (shape.direction == Direction::backward_weights) {
-      o.dw.push_back(place.output(count, shape.dtype));
-    } else {
-      o.w.push_back(place.input(count, shape.dtype));
+    const bool gradient = shape.direction == Direction::backward_weights ||
+                          (is_norm(op) && shape.direction == Direction::backward_data);
+    if (gradient) o.dw.push_back(place.output(count));
+    if (shape.direction != Direction::backward_weights) {
+      o.w.push_back(place.input(count, is_norm(op) ? DType::f32 : shape.dtype));
     }
   }
+  for (const Parameter& state : op.state) o.state.push_back(place.output(elements(state.shape)));
   return o;
 }
 
-// Largest pooling hands the places of the largest elements from forward to backward.
+// What forward keeps for backward: places of largest elements, moments, probabilities.
 void prepare_workspace(const OperatorShape& shape, Keep& keep, trainer::Operands& o,
                        Placement& place) {
   const auto bytes = static_cast<std::size_t>(
@@ -106,11 +121,19 @@ Job make_job(const OperatorShape& shape, const std::shared_ptr<const trainer::Ba
   keep->backend = backend;
   trainer::Operands operands = operands_of(shape, place);
   if (const auto* loss = std::get_if<SoftmaxCrossEntropy>(&shape.op().attributes)) {
-    for (std::int64_t i = 0; i < shape.batch; ++i) {
+    for (std::int64_t i = 0; i < operands.x.elements / loss->classes; ++i) {
       keep->labels.push_back(static_cast<std::int32_t>(i * 7 % loss->classes));
     }
     operands.labels = keep->labels.data();
   }
+  if (const auto* table = std::get_if<Embedding>(&shape.op().attributes)) {
+    const std::int64_t count = tensor_elements(shape, shape.op().inputs.front());
+    for (std::int64_t i = 0; i < count; ++i) {
+      keep->tokens.push_back(static_cast<std::int32_t>(i * 7919 % table->vocabulary));
+    }
+    operands.tokens = keep->tokens.data();
+  }
+  operands.step = &keep->step;
   prepare_workspace(shape, *keep, operands, place);
   Job job{.kernel = backend->make(*shape.graph, shape.op(), shape.direction, operands),
           .check = {}};
@@ -124,8 +147,9 @@ Job make_job(const OperatorShape& shape, const std::shared_ptr<const trainer::Ba
 
 std::int64_t OperatorShape::bytes() const {
   std::int64_t all =
-      tensor_elements(*this, op().inputs.front()) + tensor_elements(*this, op().output);
-  for (const Parameter& parameter : op().parameters) all += elements(parameter.shape);
+      tensor_elements(*this, op().inputs.front()) * static_cast<std::int64_t>(op().inputs.size()) +
+      tensor_elements(*this, op().output);
+  for (const Parameter& parameter : op().parameters) all += 2 * elements(parameter.shape);
   return all * size_of(DType::f32);
 }
 

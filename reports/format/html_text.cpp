@@ -86,6 +86,10 @@ std::string plan_label(const Plan& plan) {
   if (plan.algorithm != usual.algorithm) out += ", " + plan.algorithm;
   if (plan.overlap != usual.overlap) out += ", no overlap";
   if (plan.execution != usual.execution) out += ", " + plan.execution;
+  if (plan.accumulate != usual.accumulate) {
+    out += fmt::format(", {} micro-batches", plan.accumulate);
+  }
+  if (plan.optimizer != usual.optimizer) out += ", " + plan.optimizer;
   if (plan.bucket != usual.bucket) out += ", bucket " + human(plan.bucket.value(), "B");
   return out;
 }

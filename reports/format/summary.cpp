@@ -94,6 +94,8 @@ std::string unusual_plan_words(const Plan& plan) {
   add(plan.loader_workers != usual.loader_workers,
       fmt::format("{} loader workers", plan.loader_workers));
   add(plan.prefetch != usual.prefetch, fmt::format("prefetch {}", plan.prefetch));
+  add(plan.accumulate != usual.accumulate, fmt::format("{} micro-batches", plan.accumulate));
+  add(plan.optimizer != usual.optimizer, plan.optimizer);
   return words;
 }
 

@@ -164,11 +164,35 @@ std::vector<Section> machine_sections(const Report& report, const MachineSubject
   return sections;
 }
 
+namespace {
+
+std::string learning_words(const Run& run) {
+  std::string words = fmt::format("learning rate {}", run.learning_rate);
+  if (!run.optimizer.empty() && run.optimizer != "sgd") words = run.optimizer + ", " + words;
+  const UpdateRule usual;
+  const UpdateRule& update = run.update.value_or(usual);
+  if (run.optimizer.empty() || run.optimizer == "sgd") {
+    words += fmt::format(", momentum {}", run.momentum);
+  }
+  if (update.weight_decay > 0) words += fmt::format(", weight decay {}", update.weight_decay);
+  if (update.clip_norm > 0) words += fmt::format(", gradients clipped at {}", update.clip_norm);
+  if (update.schedule != usual.schedule) words += ", schedule " + update.schedule;
+  if (update.warmup_steps > 0) {
+    words += fmt::format(", rate rising over {} steps", update.warmup_steps);
+  }
+  return words;
+}
+
+}  // namespace
+
 std::vector<Section> run_sections(const Report& report, const Run& run) {
   Section what{.title = run.workload.name, .lines = {plan_words(run.plan)}, .table = {}};
-  what.lines.push_back(
-      fmt::format("{} steps after {} of warm-up, {}, learning rate {}, momentum {}", run.steps,
-                  run.warmup_steps, run.backend, run.learning_rate, run.momentum));
+  what.lines.push_back(fmt::format("{} steps after {} of warm-up, {}, {}", run.steps,
+                                   run.warmup_steps, run.backend, learning_words(run)));
+  if (run.resumed) {
+    what.lines.push_back(
+        fmt::format("resumed at step {} from {}", run.resumed->step, run.resumed->path));
+  }
   if (run.prediction) {
     what.lines.push_back(
         fmt::format("predicted before: {} ({})", run.prediction->path, run.prediction->created));

@@ -89,8 +89,12 @@ inline Machine flat_machine(FlopPerSecond rate, BytesPerSecond bandwidth, int bu
       }
     }
   }
-  for (const char* operation : {"relu_forward", "relu_backward", "softmax_cross_entropy_forward",
-                                "softmax_cross_entropy_backward", "sgd_momentum", "gather_u8"}) {
+  for (const char* operation :
+       {"relu_forward", "relu_backward", "softmax_cross_entropy_forward",
+        "softmax_cross_entropy_backward", "sgd_momentum", "gather_u8", "softmax_rows_forward",
+        "softmax_rows_backward", "batch_norm_forward", "batch_norm_backward", "layer_norm_forward",
+        "layer_norm_backward", "gelu_forward", "gelu_backward", "embedding_forward",
+        "embedding_backward", "dropout", "add"}) {
     for (const double bytes : {64.0, 1e6, 1e9}) {
       m.elementwise.push_back({.operation = operation,
                                .bytes = Bytes(bytes),

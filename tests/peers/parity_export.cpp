@@ -128,7 +128,7 @@ void run(char** argv) {
   const TrainRecord record = train(workload, data, options, progress, hooks);
   if (record.diverged) throw Error(*record.diverged);
   values.index()["losses"] = record.losses;
-  values.index()["test_loss"] = record.test_loss.value();
+  values.index()["test_loss"] = record.evaluations.back().loss;
   values.index()["learning_rate"] = options.learning_rate;
   values.index()["momentum"] = options.momentum;
   values.index()["backend"] = record.backend;

@@ -83,11 +83,13 @@ Seen run(bool overlap, Seconds delay) {
   const Dataset data = synthetic(workload.sample_shape, workload.classes, batch, 1);
   Loader loader(data, {.count = batch, .batch = batch}, {.workers = 0, .steps = 12},
                 executor->slots());
-  Sgd optimizer(layout.total, {.learning_rate = 0.01});
+  const auto optimizer = make_sgd(workload.graph, layout, {});
+  const LearningRate rate(0.01, {}, 12);
   SlowWire wire(delay);
   const auto strategy = make_ddp({.executor = *executor,
                                   .communicator = wire,
-                                  .optimizer = optimizer,
+                                  .optimizer = *optimizer,
+                                  .learning_rate = rate,
                                   .layout = layout,
                                   .overlap = overlap});
   Seen seen;

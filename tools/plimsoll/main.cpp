@@ -33,13 +33,21 @@ constexpr const char* kExamples =
     "\n"
     "next: plimsoll run --quick (2 minutes); plimsoll --help lists every subcommand\n";
 
+// Wrong usage in the form of every other error.
+std::string refusal(const CLI::App* app, const CLI::Error& error) {
+  std::string command = "plimsoll";
+  for (const CLI::App* subcommand : app->get_subcommands()) command += " " + subcommand->get_name();
+  const std::string fix = "see " + command + " --help";
+  return std::string("plimsoll: ") + usage_error(error.what(), command, fix).what() + "\n";
+}
+
 int run(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error to report, not a death
   CLI::App app("Measures a training machine, predicts how fast it can train, and checks it.",
                "plimsoll");
   app.set_version_flag("--version", "plimsoll " PLIMSOLL_VERSION);
   app.require_subcommand(0, 1);
-  app.failure_message(CLI::FailureMessage::simple);
+  app.failure_message(refusal);
   Context context;
   context.argv.assign(argv, argv + argc);
   for (const auto add : kSubcommands) add(app, context);

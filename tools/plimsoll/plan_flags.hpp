@@ -9,7 +9,8 @@
 namespace plimsoll::tools {
 
 // Adds --workload, --batch, --dtype, --device, --workers, --threads, --comm, --sync, --algorithm,
-// --bucket, --overlap, --execution, --loader-workers, --prefetch to `command`, bound to `plan`.
+// --bucket, --overlap, --execution, --loader-workers, --prefetch, --accumulate, --optimizer to
+// `command`, bound to `plan`.
 void add_plan_flags(CLI::App& command, Plan& plan);
 
 }  // namespace plimsoll::tools

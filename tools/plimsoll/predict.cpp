@@ -8,6 +8,7 @@
 
 #include "reports/format/format.hpp"
 #include "reports/report.hpp"
+#include "tools/plimsoll/flags.hpp"
 #include "tools/plimsoll/plan_flags.hpp"
 #include "tools/plimsoll/predicting.hpp"
 #include "tools/plimsoll/subcommand.hpp"
@@ -22,6 +23,7 @@ struct Options {
 };
 
 void run(const Options& options, Context& context) {
+  check_outputs(options.out, options.json);
   models::WhatIf what_if;
   for (const std::string& assignment : options.what_if) models::set(what_if, assignment);
   const Report report = make_prediction(options.machine, options.plan, context.argv, what_if);

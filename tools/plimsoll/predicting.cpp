@@ -3,7 +3,9 @@
 #include "tools/plimsoll/predicting.hpp"
 
 #include <algorithm>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -24,12 +26,40 @@ models::Host host_of(const Report& report, const std::string& path) {
   const Environment& environment = report.environment;
   models::Host host{.name = path, .usable_cores = 0, .memory_capacity = Bytes(0)};
   if (!environment.usable_cpus.empty()) {
-    host.usable_cores = sys::parse_cpulist(environment.usable_cpus, path).count();
+    try {
+      host.usable_cores = sys::parse_cpulist(environment.usable_cpus, path).count();
+    } catch (const Error& error) {  // of the file, not of the command line
+      throw Error(error.problem(), error.where() + ", /environment/usable_cpus", error.fix());
+    }
   }
   const std::int64_t limit = environment.memory_limit_bytes.value.value_or(0);
   const std::int64_t memory = environment.memory_bytes;
   host.memory_capacity = Bytes(static_cast<double>(limit > 0 ? std::min(limit, memory) : memory));
   return host;
+}
+
+// The units of what the model reads, by the end of the name.
+constexpr std::pair<std::string_view, std::string_view> kUnits[] = {
+    {".time", "s"}, {".load_latency", "s"}, {"bandwidth", "B/s"}, {".rate", "FLOP/s"}};
+
+// A machine report that was edited or joined by hand: a number in another unit, or two numbers for
+// one thing, must not become a prediction.
+void check_metrics(const std::vector<Metric>& metrics, const std::string& path) {
+  const std::string fix = "measure again with plimsoll probe, or correct the file";
+  std::set<std::pair<std::string, Params>> seen;
+  for (const Metric& metric : metrics) {
+    for (const auto& [end, unit] : kUnits) {
+      if (metric.name.ends_with(end) && metric.unit != unit) {
+        throw Error("'" + metric.name + "' is in " +
+                        (metric.unit.empty() ? "no unit" : "'" + metric.unit + "'") + ", not in " +
+                        std::string(unit),
+                    path, fix);
+      }
+    }
+    if (!seen.emplace(metric.name, metric.params).second) {
+      throw Error("'" + metric.name + "' stands there twice with the same parameters", path, fix);
+    }
+  }
 }
 
 // All ranks live on this one host.
@@ -70,6 +100,7 @@ Report make_prediction(const std::string& machine_path, const Plan& plan,
     throw usage_error("a " + kind_name(machine_report.subject) + " report is not a machine report",
                       machine_path, "give the file that `plimsoll probe --out` wrote");
   }
+  check_metrics(machine_report.metrics, machine_path);
   const Machine machine =
       models::fit(machine_report.metrics, host_of(machine_report, machine_path));
   Prediction prediction = models::predict(machine, workload, plan, what_if);

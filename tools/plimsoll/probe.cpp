@@ -8,6 +8,7 @@
 #include "core/system/signals.hpp"
 #include "reports/format/format.hpp"
 #include "reports/report.hpp"
+#include "tools/plimsoll/flags.hpp"
 #include "tools/plimsoll/probing.hpp"
 #include "tools/plimsoll/progress.hpp"
 #include "tools/plimsoll/subcommand.hpp"
@@ -37,6 +38,11 @@ void run(const Options& options, Context& context) {
   choose_level(options, request);
   if (options.max_time > 0) request.max_time = Seconds(options.max_time);
   request.argv = context.argv;
+  if (request.dry_run && !(options.out.empty() && options.json.empty())) {
+    throw usage_error("--dry-run measures nothing and has no report to write", "--out, --json",
+                      "leave them out, or --dry-run");
+  }
+  check_outputs(options.out, options.json);
   if (request.dry_run) {
     reports::write_text(probe_plan(request), "-");
     return;
@@ -78,11 +84,12 @@ void add_probe(CLI::App& root, Context& context) {
   command
       ->add_option("--max-time", options->max_time,
                    "seconds for all probes together: fewer samples, wider intervals")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   command->add_option("--dir", request.directory,
                       "where storage probes may make their file: the file system that they measure "
                       "[$TMPDIR, /var/tmp or /tmp: the first that is not in memory]");
   command->add_option("--seed", request.seed, "of the order of measurements")
+      ->check(any_whole())
       ->capture_default_str();
   command->add_flag("--dry-run", request.dry_run, "what would be measured and how long it takes");
   command->footer(
@@ -90,7 +97,8 @@ void add_probe(CLI::App& root, Context& context) {
       "  plimsoll probe --quick --out machine.json\n"
       "  plimsoll probe memory --filter 'cores:1.*kernel:triad'\n"
       "  plimsoll probe memory.load_latency --size 32K,1M,64M --json -\n"
-      "exit codes: 5 when some probes failed (the report says which), 77 when none applies here");
+      "exit codes: 5 when some probes failed (the report says which), 1 when all did, 77 when none "
+      "applies here");
   command->callback([options, &context] { run(*options, context); });
 }
 

@@ -280,9 +280,12 @@ ExitCode exit_code_of(const Report& machine) {
   };
   const auto failed = count(Status::failed), skipped = count(Status::skipped);
   const auto all = std::ssize(outcomes);
+  // A probe some of whose cases failed still measured something; reference loops are no result.
+  const bool measured = std::ranges::any_of(machine.metrics, [](const Metric& metric) {
+    return metric.value.has_value() && !metric.name.starts_with("reference.");
+  });
   if (failed > 0)
-    return failed + skipped == all && machine.metrics.empty() ? ExitCode::could_not_run
-                                                              : ExitCode::partial;
+    return failed + skipped == all && !measured ? ExitCode::could_not_run : ExitCode::partial;
   if (skipped == all) return ExitCode::not_applicable;
   return skipped > 0 && std::get<MachineSubject>(machine.subject).partial ? ExitCode::partial
                                                                           : ExitCode::good;

@@ -112,10 +112,11 @@ void add_report(CLI::App& root, Context&) {
   command->add_option("--md", options->markdown, "Markdown for issues and pull requests");
   command->add_option("--csv", options->csv, "one row a metric, SI base units");
   command->footer(
-      "A FILE may be - for stdout. Without a format the reports are shown on the terminal.\n"
+      "A FILE may be - for stdin or stdout. Without a format the reports are shown on the "
+      "terminal.\n"
       "examples:\n"
       "  plimsoll report machine.json\n"
-      "  plimsoll report plimsoll-report --html report.html --title 'node-a, January'\n"
+      "  plimsoll report results/node-a --html report.html --title 'node-a, January'\n"
       "  plimsoll report validation.json --md - | less");
   command->callback([options] { run(*options); });
 }

@@ -1,15 +1,13 @@
 // plimsoll run: the whole loop on this machine: doctor, probe, fit, predict, train, judge, report.
 
-#include <unistd.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,6 +18,8 @@
 #include "reports/format/format.hpp"
 #include "reports/format/html.hpp"
 #include "reports/report.hpp"
+#include "tools/plimsoll/flags.hpp"
+#include "tools/plimsoll/folder.hpp"
 #include "tools/plimsoll/probing.hpp"
 #include "tools/plimsoll/progress.hpp"
 #include "tools/plimsoll/subcommand.hpp"
@@ -52,26 +52,6 @@ std::string new_directory_name() {
   char text[64];
   std::strftime(text, sizeof text, "plimsoll-results/%Y%m%dT%H%M%SZ", &utc);
   return text;
-}
-
-// Everything that can go wrong with the output folder goes wrong here, before minutes are spent.
-void prepare(const std::string& directory, bool force) {
-  std::error_code error;
-  fs::create_directories(directory + "/predictions", error);
-  if (!error) fs::create_directories(directory + "/runs", error);
-  if (error || ::access(directory.c_str(), W_OK) != 0) {
-    throw Error("the output folder cannot be written: " +
-                    (error ? error.message() : std::string(std::strerror(errno))),
-                directory, "choose another folder with --out");
-  }
-  if (fs::exists(directory + "/machine.json") && !force) {
-    throw usage_error("the output folder holds a run already", directory,
-                      "choose another folder with --out, or add --force to replace it");
-  }
-  // A full disk shows now, not after the measurements.
-  const std::string trial = directory + "/.write-test";
-  reports::write_text(std::string(1 << 20, ' '), trial);
-  fs::remove(trial, error);
 }
 
 void say_findings(const std::vector<Finding>& findings) {
@@ -130,6 +110,17 @@ ValidationRequest validation_request(const Options& options, const std::string& 
   return request;
 }
 
+// Data that is missing or broken shows now, not after the measurements.
+ExitCode check_data(const std::vector<Plan>& plans, const std::string& data_dir) {
+  std::set<std::string> checked;
+  for (const Plan& plan : plans) {
+    if (!checked.insert(plan.workload).second) continue;
+    const ExitCode code = check_training({.plan = plan, .steps = 1, .data_dir = data_dir});
+    if (code != ExitCode::good) return code;
+  }
+  return ExitCode::good;
+}
+
 void run(Options options, Context& context) {
   if (options.quick && options.full) {
     throw usage_error("both --quick and --full were given", "plimsoll run", "give one");
@@ -146,8 +137,13 @@ void run(Options options, Context& context) {
                 plans.size(), validation.blocks, validation.block_time.value());
     return;
   }
-  prepare(directory, options.force);
+  prepare_folder(directory, "machine.json", options.force);
   sys::handle_interrupts();
+  const ExitCode ready = check_data(plans, options.data_dir);
+  if (ready != ExitCode::good && !sys::interrupted()) {
+    context.exit_code = ready;  // the trainer has said why
+    return;
+  }
   ProgressLine line;
 
   std::fprintf(stderr, "plimsoll run (%s): writing to %s\n", level_of(options).c_str(),
@@ -192,10 +188,11 @@ void add_run(CLI::App& root, Context& context) {
   command->add_flag("--force", options->force, "replace a run that the folder holds");
   command->add_option("--cells", options->cells, kCellsHelp);
   command->add_option("--blocks", options->blocks, "times each cell is trained [3, quick 2]")
-      ->check(CLI::Range(1, 100));
+      ->check(whole(1, 100));
   command->add_option("--seed", options->seed, "of training and of the order")
+      ->check(any_whole())
       ->capture_default_str();
-  command->add_option("--timeout", options->timeout_s, kTimeoutHelp)->check(CLI::PositiveNumber);
+  command->add_option("--timeout", options->timeout_s, kTimeoutHelp)->check(positive());
   command->add_option("--data-dir", options->data_dir, "folder with the IDX files");
   command->add_flag("--dry-run", options->dry_run, "say what would be done");
   command->footer(

@@ -64,7 +64,10 @@ Seconds time_limit(const reports::Job& job, std::optional<Seconds> step) {
   const auto batch = static_cast<double>(job.plan.batch);
   const double epoch = samples_of(workload, job.data_dir) / batch + 1;
   double steps = static_cast<double>(job.warmup_steps + job.steps);
-  steps += epoch * static_cast<double>(job.epochs) + (job.evaluate ? epoch : 0.0);
+  steps += epoch * static_cast<double>(job.epochs);
+  double evaluations = job.evaluate || job.evaluate_every > 0 ? 1 : 0;
+  if (job.evaluate_every > 0) evaluations += steps / static_cast<double>(job.evaluate_every);
+  steps += epoch * evaluations;
   return kBeginAndEnd + kPatience * steps * step.value_or(slow_step(workload, job.plan));
 }
 
@@ -93,6 +96,24 @@ ExitCode train(const reports::Job& job, bool show, Seconds limit) {
   if (result.signal != 0) {
     throw Error("the trainer was ended by signal " + std::to_string(result.signal),
                 "plimsoll-trainer", "look for an out-of-memory kill; please report a crash");
+  }
+  return static_cast<ExitCode>(result.exit_code);
+}
+
+ExitCode check_training(reports::Job job) {
+  const ScratchDirectory scratch;
+  const std::string path = scratch.path() + "/job.json";
+  job.out = scratch.path() + "/run.json";
+  reports::write_text(reports::job_to_json(job), path);
+  sys::ChildOptions options{.argv = {program("plimsoll-trainer"), "--check", path}};
+  options.capture_out = options.capture_err = true;
+  options.timeout = kBeginAndEnd;
+  const sys::ChildResult result = sys::run_child(options);
+  std::fputs(result.err.c_str(), stderr);
+  if (result.interrupted) return ExitCode::interrupted;
+  if (result.signal != 0) {
+    throw Error("the trainer was ended by signal " + std::to_string(result.signal),
+                "plimsoll-trainer --check", "please report a crash");
   }
   return static_cast<ExitCode>(result.exit_code);
 }

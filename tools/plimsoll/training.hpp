@@ -25,4 +25,8 @@ inline constexpr const char* kTimeoutHelp =
 // to end, and killed with its ranks when it does not; a report that it still wrote is there.
 [[nodiscard]] ExitCode train(const reports::Job& job, bool show, Seconds limit);
 
+// Whether the trainer could begin: the plan, the options, and the data, which is read and checked.
+// Trains nothing. The message has gone to stderr.
+[[nodiscard]] ExitCode check_training(reports::Job job);
+
 }  // namespace plimsoll::tools

@@ -11,6 +11,8 @@
 #include "core/system/topology.hpp"
 #include "reports/format/format.hpp"
 #include "reports/report.hpp"
+#include "tools/plimsoll/flags.hpp"
+#include "tools/plimsoll/folder.hpp"
 #include "tools/plimsoll/progress.hpp"
 #include "tools/plimsoll/subcommand.hpp"
 #include "tools/plimsoll/training.hpp"
@@ -25,7 +27,7 @@ struct Options {
   std::string cells;  // regular expression over cell names
   std::string json;
   double tolerance_percent = -1, timeout_s = 0;
-  bool quick = false;
+  bool quick = false, force = false;
 };
 
 Report suite(Options& options, const Context& context) {
@@ -43,6 +45,8 @@ Report suite(Options& options, const Context& context) {
     request.block_time = Seconds(1);
   }
   if (options.timeout_s > 0) request.timeout = Seconds(options.timeout_s);
+  static_cast<void>(reports::read_report(request.machine_path));  // before the folder is touched
+  prepare_folder(request.directory, "validation.json", options.force);
   sys::handle_interrupts();
   ProgressLine line;
   return validate_suite(request,
@@ -61,6 +65,7 @@ void run(Options options, Context& context) {
     throw usage_error("--cells chooses from the suite, and files were given", "--cells",
                       "give files of the wanted cells only, or --machine and no files");
   }
+  check_outputs("", options.json);
   const Report report =
       options.files.empty() ? suite(options, context) : validate_files(options.files, context.argv);
   if (!options.json.empty()) reports::write_text(reports::to_json(report), options.json);
@@ -84,17 +89,21 @@ void add_validate(CLI::App& root, Context& context) {
                       "machine report: predict and train the suite");
   command->add_option("--out", options->request.directory, "folder for all reports")
       ->capture_default_str();
+  command->add_flag("--force", options->force, "replace a validation that the folder holds");
   command->add_option("--cells", options->cells, kCellsHelp);
   command->add_option("--blocks", options->request.blocks, "times each cell is trained")
-      ->check(CLI::Range(1, 100))
+      ->check(whole(1, 100))
       ->capture_default_str();
   command->add_option("--seed", options->request.seed, "of training and of the order")
+      ->check(any_whole())
       ->capture_default_str();
   command->add_option("--data-dir", options->request.data_dir, "folder with the IDX files");
   command->add_flag("--quick", options->quick, "two short blocks a cell");
-  command->add_option("--timeout", options->timeout_s, kTimeoutHelp)->check(CLI::PositiveNumber);
-  command->add_option("--tolerance", options->tolerance_percent,
-                      "exit 3 when the median |error| is above this, in percent");
+  command->add_option("--timeout", options->timeout_s, kTimeoutHelp)->check(positive());
+  command
+      ->add_option("--tolerance", options->tolerance_percent,
+                   "exit 3 when the median |error| is above this, in percent")
+      ->check(number(0, 1e9));
   command->add_option("--json", options->json, "the validation report; - prints it alone");
   command->footer(
       "examples:\n"

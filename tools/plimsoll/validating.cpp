@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <numeric>
 #include <optional>
 #include <random>
+#include <set>
 #include <utility>
 
 #include "core/error.hpp"
@@ -154,6 +156,25 @@ std::string quality_of(const std::vector<Cell>& cells) {
   return "good";
 }
 
+void leave_out(const std::string& path, const std::string& why) {
+  std::fprintf(stderr, "plimsoll: %s is left out: %s\n", path.c_str(), why.c_str());
+}
+
+// A run that no prediction meets is not judged, and that is said.
+void say_unmatched(const std::vector<StoredReport>& predictions,
+                   const std::vector<StoredReport>& runs) {
+  std::set<std::string> names;
+  for (const StoredReport& prediction : predictions) {
+    names.insert(cell_name(std::get<Prediction>(prediction.report.subject).plan));
+  }
+  for (const StoredReport& run : runs) {
+    const std::string name = cell_name(std::get<Run>(run.report.subject).plan);
+    if (!names.contains(name)) {
+      leave_out(run.reference.path, "no prediction of " + name + " was given");
+    }
+  }
+}
+
 }  // namespace
 
 Report validate_suite(const ValidationRequest& request, const Progress& progress) {
@@ -195,14 +216,23 @@ Report validate_files(const std::vector<std::string>& paths, const std::vector<s
   std::vector<StoredReport> predictions, runs;
   ReferenceTimes when_probed;
   ReportRef machine;
+  std::set<std::string> ids;
   for (const std::string& path : paths) {
     StoredReport loaded = read_stored(path);
+    if (!ids.insert(loaded.report.id).second) {
+      leave_out(path, "it is report " + loaded.report.id + " again");
+      continue;
+    }
     const std::string kind = kind_name(loaded.report.subject);
     if (kind == "prediction") {
       predictions.push_back(std::move(loaded));
     } else if (kind == "run") {
       runs.push_back(std::move(loaded));
     } else if (kind == "machine") {
+      if (!machine.id.empty()) {
+        throw usage_error("a second machine report", path,
+                          "give the one that the runs are to be corrected with");
+      }
       when_probed = reference_times(loaded.report);
       machine = loaded.reference;
     } else {
@@ -226,6 +256,7 @@ Report validate_files(const std::vector<std::string>& paths, const std::vector<s
     }
     validation.rows.push_back(judge(as_judged(prediction), mine, when_probed));
   }
+  say_unmatched(predictions, runs);
   if (validation.rows.empty()) {
     throw usage_error("no prediction was given", "plimsoll validate",
                       "give at least one prediction and one run of the same plan");

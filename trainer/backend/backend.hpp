@@ -109,12 +109,30 @@ class Backend {
 // The libraries that this one computes with, as they were loaded, for reports: {"onednn", "2.6.3"}.
 [[nodiscard]] std::map<std::string, std::string> backend_libraries();
 
-// w -= lr * v with v = momentum * v + g * gradient_scale, element-wise over flat buffers.
+// --- Optimizers over flat buffers, element by element. They return false when something that they
+// wrote is not a finite number. g = gradient * gradient_scale. ---
+
+// v = momentum * v + (g + weight_decay * w); w -= learning_rate * v.
 struct SgdStep {
   float learning_rate, momentum, gradient_scale;
+  float weight_decay = 0.0F;
 };
-void sgd_momentum(float* weights, float* velocity, const float* gradient, std::int64_t elements,
+bool sgd_momentum(float* weights, float* velocity, const float* gradient, std::int64_t elements,
                   SgdStep step, int threads);
+
+// g += added_decay * w; m = beta1 * m + rest1 * g; v = beta2 * v + rest2 * g * g;
+// w = w * (1 - shrinking_decay) - learning_rate * (m / correction1) / (sqrt(v / correction2) +
+// epsilon). rest = 1 - beta, correction = 1 - beta^updates: given, since floats would round them.
+struct AdamStep {
+  float learning_rate, beta1, beta2, rest1, rest2, epsilon, gradient_scale;
+  float correction1, correction2;
+  float added_decay = 0.0F, shrinking_decay = 0.0F;
+};
+bool adamw(float* weights, float* first_moment, float* second_moment, const float* gradient,
+           std::int64_t elements, AdamStep step, int threads);
+
+// The same bits for any number of threads.
+[[nodiscard]] double sum_of_squares(const float* values, std::int64_t elements, int threads);
 
 // What a loader does to make a batch: out[i] = rows[index[i]] * scale + shift, row after row, on
 // the calling thread. The loader and the probe of it call this same function.

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "core/error.hpp"
+#include "core/system/clock.hpp"
 #include "trainer/backend/backend.hpp"
 #include "trainer/data/image.hpp"
 
@@ -20,25 +21,32 @@ namespace {
 // Fills a slot with one step's samples; each thread has its own, for the sampler keeps an order.
 class Assembler {
  public:
-  Assembler(const Dataset& data, const SamplerOptions& sampler, const LoaderOptions& options)
-      : data_(data), options_(options), seed_(sampler.seed), sampler_(sampler) {
+  Assembler(const Dataset& data, const SamplerOptions& sampler, const LoaderOptions& options,
+            int loader)
+      : data_(data),
+        options_(options),
+        seed_(sampler.seed),
+        accumulate_(sampler.accumulate),
+        loader_(loader),
+        sampler_(sampler) {
     if (options.augment && !fits(data.stored, data.sample)) {
       throw usage_error("only images (height x width x channels) can be moved and mirrored",
                         "--augment", "leave it out, or use a workload that takes images");
     }
   }
 
-  Batch assemble(std::int64_t step, int slot, const InputSlot& into) {
-    const std::span<const std::int64_t> samples = sampler_.samples(step, options_.rank);
+  // `count` counts micro-batches over all steps.
+  Batch assemble(std::int64_t count, int slot, const InputSlot& into) {
+    const Seconds begin = sys::now();
+    const std::int64_t step = count / accumulate_;
+    const int micro = static_cast<int>(count % accumulate_);
+    const std::span<const std::int64_t> samples = sampler_.samples(step, options_.rank, micro);
     for (const std::int64_t sample : samples) {
       if (sample < data_.count()) continue;
       throw Error("sample " + std::to_string(sample) + " of " + std::to_string(data_.count()),
                   data_.source, "the data set is shorter than the sampler was told");
     }
-    std::int64_t first = 0;  // samples of the ranks before this one
-    for (int before = 0; before < options_.rank; ++before) {
-      first += sampler_.local_batch(step, before);
-    }
+    const std::int64_t first = sampler_.share(step, micro, options_.rank).first;
     if (data_.windows) {
       cut(samples, step / sampler_.steps_per_epoch(), into);
     } else {
@@ -54,7 +62,11 @@ class Assembler {
             .count = std::ssize(samples),
             .global_count = sampler_.global_batch(step),
             .first_sample = first,
-            .slot = slot};
+            .slot = slot,
+            .micro = micro,
+            .loader = loader_,
+            .begin = begin,
+            .end = sys::now()};
   }
 
  private:
@@ -93,6 +105,7 @@ class Assembler {
   const Dataset& data_;
   LoaderOptions options_;
   std::uint64_t seed_;
+  int accumulate_, loader_;
   Sampler sampler_;
 };
 
@@ -114,17 +127,19 @@ struct Loader::Shared {
     Batch batch;
     std::exception_ptr error;
   };
-  std::vector<Filled> ready;  // per slot; step k uses slot (k - first) mod slots
-  std::int64_t next_to_fill;  // steps that a thread has taken up
-  std::int64_t next_to_give;  // steps that next() has given out
+  std::vector<Filled> ready;  // per slot; place k uses slot (k - first) mod slots
+  // Places are micro-batches, counted over all steps.
+  std::int64_t next_to_fill;  // those that a thread has taken up
+  std::int64_t next_to_give;  // those that next() has given out
   bool stop = false;
   std::vector<std::thread> threads;
 
-  [[nodiscard]] std::int64_t end() const { return options.first_step + options.steps; }
-  [[nodiscard]] std::size_t slot_of(std::int64_t step) const {
-    return static_cast<std::size_t>(step - options.first_step) % slots.size();
+  [[nodiscard]] std::int64_t first() const { return options.first_step * sampler.accumulate; }
+  [[nodiscard]] std::int64_t end() const { return first() + options.steps * sampler.accumulate; }
+  [[nodiscard]] std::size_t slot_of(std::int64_t place) const {
+    return static_cast<std::size_t>(place - first()) % slots.size();
   }
-  void work();
+  void work(int loader);
   Batch take();
 };
 
@@ -134,20 +149,20 @@ Loader::Loader(const Dataset& data, const SamplerOptions& sampler, const LoaderO
                          .sampler = sampler,
                          .options = options,
                          .slots = std::move(slots),
-                         .own = Assembler(data, sampler, options),
+                         .own = Assembler(data, sampler, options, -1),
                          .mutex = {},
                          .filled = {},
                          .freed = {},
                          .ready = {},
-                         .next_to_fill = options.first_step,
-                         .next_to_give = options.first_step,
+                         .next_to_fill = options.first_step * sampler.accumulate,
+                         .next_to_give = options.first_step * sampler.accumulate,
                          .threads = {}}) {
   expects(std::ssize(shared_->slots) >= slots_needed(options.workers, options.prefetch),
           "a loader is lent enough slots");
   shared_->ready.resize(shared_->slots.size());
   try {
     for (int i = 0; i < options.workers; ++i) {
-      shared_->threads.emplace_back([shared = shared_.get()] { shared->work(); });
+      shared_->threads.emplace_back([shared = shared_.get(), i] { shared->work(i); });
     }
   } catch (const std::system_error& error) {
     if (shared_->threads.empty()) {
@@ -166,20 +181,20 @@ Loader::~Loader() {
   for (std::thread& thread : shared_->threads) thread.join();
 }
 
-void Loader::Shared::work() {
-  Assembler assembler(data, sampler, options);
+void Loader::Shared::work(int loader) {
+  Assembler assembler(data, sampler, options, loader);
   std::unique_lock lock(mutex);
   while (true) {
-    // One slot is in the consumer's hands: that of the step given out last.
+    // One slot is in the consumer's hands: that of the place given out last.
     const auto may_fill = [&] { return next_to_fill < next_to_give - 1 + std::ssize(slots); };
     freed.wait(lock, [&] { return stop || next_to_fill == end() || may_fill(); });
     if (stop || next_to_fill == end()) return;
-    const std::int64_t step = next_to_fill++;
-    const std::size_t slot = slot_of(step);
+    const std::int64_t place = next_to_fill++;
+    const std::size_t slot = slot_of(place);
     lock.unlock();
     Filled result;
     try {
-      result.batch = assembler.assemble(step, static_cast<int>(slot), slots[slot]);
+      result.batch = assembler.assemble(place, static_cast<int>(slot), slots[slot]);
     } catch (...) {
       result.error = std::current_exception();
     }
@@ -205,8 +220,8 @@ Batch Loader::next() {
   Shared& shared = *shared_;
   expects(shared.next_to_give < shared.end(), "a loader is asked for as many steps as it was told");
   if (!shared.threads.empty()) return shared.take();
-  const std::int64_t step = shared.next_to_give++;
-  return shared.own.assemble(step, 0, shared.slots[0]);
+  const std::int64_t place = shared.next_to_give++;
+  return shared.own.assemble(place, 0, shared.slots[0]);
 }
 
 }  // namespace plimsoll::trainer

@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/units.hpp"
 #include "trainer/data/dataset.hpp"
 #include "trainer/data/sampler.hpp"
 
@@ -24,10 +25,13 @@ struct InputSlot {
 
 struct Batch {
   std::int64_t step = 0;
-  std::int64_t count = 0;         // samples of this rank, may be 0
-  std::int64_t global_count = 0;  // of all ranks
+  std::int64_t count = 0;         // samples of this rank in this micro-batch, may be 0
+  std::int64_t global_count = 0;  // of all ranks and micro-batches of the step
   std::int64_t first_sample = 0;  // place of this rank's first one in the global batch
   int slot = 0;
+  int micro = 0;       // which micro-batch of the step
+  int loader = -1;     // the thread that assembled it, -1: the caller's
+  Seconds begin, end;  // of assembling it, as sys::now() tells
 };
 
 struct LoaderOptions {
@@ -50,8 +54,8 @@ class Loader {
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
 
-  // The next batch, in order of steps; the slot given out before is free for others from now on.
-  // What went wrong in a loader thread is thrown here.
+  // The next batch, in order of steps and micro-batches; the slot given out before is free for
+  // others from now on. What went wrong in a loader thread is thrown here.
   [[nodiscard]] Batch next();
 
  private:

@@ -18,8 +18,9 @@ constexpr std::uint64_t kOrderStream = 0x6F72646572ULL;  // keeps orders apart f
 }  // namespace
 
 Sampler::Sampler(const SamplerOptions& options) : options_(options) {
-  expects(options.count >= 1 && options.batch >= 1 && options.workers >= 1,
-          "a sampler has samples, a batch and workers");
+  expects(
+      options.count >= 1 && options.batch >= 1 && options.workers >= 1 && options.accumulate >= 1,
+      "a sampler has samples, a batch, workers and micro-batches");
 }
 
 std::int64_t Sampler::steps_per_epoch() const {
@@ -31,25 +32,44 @@ std::int64_t Sampler::global_batch(std::int64_t step) const {
   return std::min(options_.batch, options_.count - start);
 }
 
+Sampler::Share Sampler::share(std::int64_t step, int micro, int rank) const {
+  const auto run_of = [](std::int64_t count, int parts, int part) {
+    const std::vector<std::int64_t> sizes = shares(count, parts);
+    Share run;
+    for (int before = 0; before < part; ++before)
+      run.first += sizes[static_cast<std::size_t>(before)];
+    run.count = sizes[static_cast<std::size_t>(part)];
+    return run;
+  };
+  const Share whole = run_of(global_batch(step), options_.accumulate, micro);
+  const Share own = run_of(whole.count, options_.workers, rank);
+  return {.first = whole.first + own.first, .count = own.count};
+}
+
 std::int64_t Sampler::local_batch(std::int64_t step, int rank) const {
-  return shares(global_batch(step), options_.workers)[static_cast<std::size_t>(rank)];
+  std::int64_t count = 0;
+  for (int micro = 0; micro < options_.accumulate; ++micro) count += share(step, micro, rank).count;
+  return count;
 }
 
 std::vector<std::int64_t> Sampler::local_batches(int rank) const {
-  std::vector<std::int64_t> sizes{local_batch(0, rank)};
-  const std::int64_t last = local_batch(steps_per_epoch() - 1, rank);
-  if (last != sizes.front()) sizes.push_back(last);
+  std::vector<std::int64_t> sizes;
+  for (const std::int64_t step : {std::int64_t{0}, steps_per_epoch() - 1}) {
+    for (int micro = 0; micro < options_.accumulate; ++micro) {
+      const std::int64_t size = share(step, micro, rank).count;
+      if (std::find(sizes.begin(), sizes.end(), size) == sizes.end()) sizes.push_back(size);
+    }
+  }
   return sizes;
 }
 
-std::span<const std::int64_t> Sampler::samples(std::int64_t step, int rank) {
+std::span<const std::int64_t> Sampler::samples(std::int64_t step, int rank, int micro) {
   const std::int64_t epoch = step / steps_per_epoch();
   if (epoch != epoch_) order_epoch(epoch);
-  const std::vector<std::int64_t> share = shares(global_batch(step), options_.workers);
-  std::int64_t start = step % steps_per_epoch() * options_.batch;
-  for (int r = 0; r < rank; ++r) start += share[static_cast<std::size_t>(r)];
+  const Share own = share(step, micro, rank);
+  const std::int64_t start = step % steps_per_epoch() * options_.batch + own.first;
   return std::span(order_).subspan(static_cast<std::size_t>(start),
-                                   static_cast<std::size_t>(share[static_cast<std::size_t>(rank)]));
+                                   static_cast<std::size_t>(own.count));
 }
 
 // Fisher and Yates' shuffle; a 64-bit draw modulo the count is biased by less than count / 2^64.

@@ -19,6 +19,7 @@ struct SamplerOptions {
   std::int64_t count = 0;  // samples in the data set
   std::int64_t batch = 0;  // global
   int workers = 1;
+  int accumulate = 1;  // micro-batches a step
   std::uint64_t seed = 0;
   Order order = Order::shuffled;
 };
@@ -29,13 +30,18 @@ class Sampler {
 
   [[nodiscard]] std::int64_t steps_per_epoch() const;
   [[nodiscard]] std::int64_t global_batch(std::int64_t step) const;  // samples of all ranks
-  [[nodiscard]] std::int64_t local_batch(std::int64_t step, int rank) const;
-  // The distinct sizes that a rank meets, the whole batch's share first.
+  // What a rank has of a micro-batch, and which sample of the global batch is its first.
+  struct Share {
+    std::int64_t first = 0, count = 0;
+  };
+  [[nodiscard]] Share share(std::int64_t step, int micro, int rank) const;
+  [[nodiscard]] std::int64_t local_batch(std::int64_t step, int rank) const;  // of the step
+  // The distinct sizes of micro-batches that a rank meets, those of a whole batch first.
   [[nodiscard]] std::vector<std::int64_t> local_batches(int rank) const;
 
   // Sample numbers of a rank in a step, counted from 0 over all epochs. Keeps the order of the
   // epoch asked for last, so one object serves one thread.
-  [[nodiscard]] std::span<const std::int64_t> samples(std::int64_t step, int rank);
+  [[nodiscard]] std::span<const std::int64_t> samples(std::int64_t step, int rank, int micro = 0);
 
  private:
   void order_epoch(std::int64_t epoch);

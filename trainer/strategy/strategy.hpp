@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/error.hpp"
@@ -14,7 +15,8 @@
 #include "trainer/comm/communicator.hpp"
 #include "trainer/data/loader.hpp"
 #include "trainer/execution/executor.hpp"
-#include "trainer/optimizer/sgd.hpp"
+#include "trainer/optimizer/optimizer.hpp"
+#include "trainer/optimizer/schedule.hpp"
 
 namespace plimsoll::trainer {
 
@@ -30,24 +32,34 @@ struct BucketTimes {
   Seconds posted, finished;
 };
 struct StepTimeline {
-  Seconds backward_begin, backward_end, end;
+  Seconds begin, backward_begin, backward_end, communication_end, end;
   std::vector<BucketTimes> buckets;
 };
 
 class Strategy {
  public:
   virtual ~Strategy() = default;
-  // Error naming step, rank and value when a loss is not finite: every rank throws it, in the same
-  // step, before its weights are touched.
-  [[nodiscard]] virtual StepResult step(const Batch& batch, bool ask_to_stop) = 0;
+  // A micro-batch that is not the last of its step: its gradients add up here, nothing is sent.
+  [[nodiscard]] virtual Phases accumulate(const Batch& micro_batch) = 0;
+  // The last micro-batch of a step, usually its only one: the sums of all cross ranks, are clipped
+  // by their norm and divided by the global batch, and the weights follow.
+  // Diverged, thrown by every rank in the same step: when a loss is not finite, before any weight
+  // is touched; or when a weight is not, after the update.
+  [[nodiscard]] virtual StepResult step(const Batch& micro_batch, bool ask_to_stop) = 0;
+  // Of this rank's own batches in the step.
+  [[nodiscard]] virtual bool own_loss_is_finite() const = 0;
+  // Of the step or micro-batch before; buckets only of a step.
   [[nodiscard]] virtual const StepTimeline& last_timeline() const = 0;
 };
 
 struct StrategyParts {
   Executor& executor;
   Communicator& communicator;
-  Sgd& optimizer;
+  Optimizer& optimizer;
+  const LearningRate& learning_rate;
   const FlatLayout& layout;
+  double clip_norm = 0;  // 0: not clipped
+  int threads = 1;
   bool overlap = true;
   std::uint64_t seed = 1;
 };
@@ -65,10 +77,12 @@ struct StrategyEntry {
 [[nodiscard]] std::unique_ptr<Strategy> make_ddp(const StrategyParts& parts);
 [[nodiscard]] std::int64_t ddp_reserved(int ranks);
 
-// Thrown when a loss is not a finite number.
+// Thrown when a loss or a weight is not a finite number; `rank`: whose loss, -1 for a weight.
 class Diverged : public Error {
  public:
-  using Error::Error;
+  Diverged(std::string what, std::string where, std::string fix, int of_rank)
+      : Error(std::move(what), std::move(where), std::move(fix)), rank(of_rank) {}
+  int rank;
 };
 
 }  // namespace plimsoll::trainer

@@ -77,9 +77,13 @@ TEST_CASE("kernel.pooling, elementwise and dispatch report what the model reads"
   for (const Metric& metric : elementwise.metrics) {
     operations.insert(std::get<std::string>(metric.params.at("operation")));
   }
-  CHECK(operations == std::set<std::string>{"gather_u8", "relu_backward", "relu_forward",
-                                            "sgd_momentum", "softmax_cross_entropy_backward",
-                                            "softmax_cross_entropy_forward"});
+  CHECK(operations ==
+        std::set<std::string>{"add", "batch_norm_backward", "batch_norm_forward", "dropout",
+                              "embedding_backward", "embedding_forward", "gather_u8",
+                              "gelu_backward", "gelu_forward", "layer_norm_backward",
+                              "layer_norm_forward", "relu_backward", "relu_forward", "sgd_momentum",
+                              "softmax_cross_entropy_backward", "softmax_cross_entropy_forward",
+                              "softmax_rows_backward", "softmax_rows_forward"});
 
   const ProbeRun dispatch = run_probe_binary("kernel.dispatch", {});
   is_sound(dispatch, dispatch.metrics.size());

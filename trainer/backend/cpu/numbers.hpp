@@ -22,9 +22,11 @@ struct Bf16 {
 [[gnu::always_inline]] inline void put(float& to, float value) { to = value; }
 [[gnu::always_inline]] inline void put(Bf16& to, float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
-  const std::uint32_t rounded = (bits + 0x7FFFU + ((bits >> 16) & 1U)) >> 16;
-  const bool nan = (bits & 0x7FFFFFFFU) > 0x7F800000U;  // stays one, whatever its payload
-  to.bits = static_cast<std::uint16_t>(nan ? (bits >> 16) | 0x40U : rounded);
+  // What is no number stays none, whatever its payload; masks, so that all lanes stay 32 bits wide.
+  const bool is_nan = static_cast<std::int32_t>(bits & 0x7FFFFFFFU) > 0x7F800000;
+  const std::uint32_t nan = is_nan ? ~0U : 0U;
+  const std::uint32_t up = (0x7FFFU + ((bits >> 16) & 1U)) & ~nan;
+  to.bits = static_cast<std::uint16_t>(((bits + up) | (nan & 0x400000U)) >> 16);
 }
 
 // e^x for x <= 0 by powers of two and a polynomial, to a few units in the last place; about 1e-38

@@ -1,46 +1,58 @@
 // Stochastic gradient descent with momentum over flat buffers: three reads and two writes an
-// element, so memory bounds it.
+// element, so memory bounds it, and looking at what was written costs nothing.
 
-#include <omp.h>
-
-#include <algorithm>
+#include <bit>
 
 #include "trainer/backend/backend.hpp"
+#include "trainer/backend/cpu/flat.hpp"
 #include "trainer/backend/cpu/simd.hpp"
 
 namespace plimsoll::trainer {
 namespace {
 
-constexpr std::int64_t kLine = 16;             // floats in a cache line
-constexpr std::int64_t kWorthATeam = 1 << 14;  // below, waking the team costs more than it saves
-
-PLIMSOLL_WIDEST void update(float* __restrict weights, float* __restrict velocity,
+// True when every new weight is finite; by bits, so that -ffast-math cannot take it away.
+PLIMSOLL_WIDEST bool update(float* __restrict weights, float* __restrict velocity,
                             const float* __restrict gradient, std::int64_t count, SgdStep step) {
   const float momentum = step.momentum, scale = step.gradient_scale, rate = step.learning_rate;
-#pragma omp simd
+  std::uint32_t largest = 0;
+#pragma omp simd reduction(max : largest)
   for (std::int64_t i = 0; i < count; ++i) {
     const float v = momentum * velocity[i] + scale * gradient[i];
+    const float w = weights[i] - rate * v;
     velocity[i] = v;
-    weights[i] -= rate * v;
+    weights[i] = w;
+    const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(w) & 0x7FFFFFFFU;
+    largest = magnitude > largest ? magnitude : largest;
   }
+  return largest < 0x7F800000U;
+}
+
+PLIMSOLL_WIDEST bool decaying_update(float* __restrict weights, float* __restrict velocity,
+                                     const float* __restrict gradient, std::int64_t count,
+                                     SgdStep step) {
+  const float momentum = step.momentum, scale = step.gradient_scale, rate = step.learning_rate;
+  const float decay = step.weight_decay;
+  std::uint32_t largest = 0;
+#pragma omp simd reduction(max : largest)
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float v = momentum * velocity[i] + (scale * gradient[i] + decay * weights[i]);
+    const float w = weights[i] - rate * v;
+    velocity[i] = v;
+    weights[i] = w;
+    const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(w) & 0x7FFFFFFFU;
+    largest = magnitude > largest ? magnitude : largest;
+  }
+  return largest < 0x7F800000U;
 }
 
 }  // namespace
 
-void sgd_momentum(float* weights, float* velocity, const float* gradient, std::int64_t elements,
+bool sgd_momentum(float* weights, float* velocity, const float* gradient, std::int64_t elements,
                   SgdStep step, int threads) {
-  if (threads <= 1 || elements < kWorthATeam) {
-    update(weights, velocity, gradient, elements, step);
-    return;
-  }
-  const std::int64_t lines = (elements + kLine - 1) / kLine;
-#pragma omp parallel num_threads(threads)
-  {
-    const std::int64_t team = omp_get_num_threads(), me = omp_get_thread_num();
-    const std::int64_t first = std::min(elements, lines * me / team * kLine);
-    const std::int64_t last = std::min(elements, lines * (me + 1) / team * kLine);
-    update(weights + first, velocity + first, gradient + first, last - first, step);
-  }
+  const auto loop = step.weight_decay == 0.0F ? update : decaying_update;
+  return on_lines(elements, threads, [&](std::int64_t first, std::int64_t last) {
+    return loop(weights + first, velocity + first, gradient + first, last - first, step);
+  });
 }
 
 }  // namespace plimsoll::trainer
