@@ -50,7 +50,7 @@ void check(const Plan& plan, int usable_cpus) {
   one_of("--comm", plan.comm, {"threads"});
   one_of("--sync", plan.sync, {"all_reduce"});
   one_of("--algorithm", plan.algorithm, {"native", "ring"});
-  one_of("--execution", plan.execution, {"eager", "graph"});
+  one_of("--execution", plan.execution, {"eager", "async", "graph"});
   one_of("--dtype", to_string(plan.dtype), {"f32", "bf16"});
   if (plan.bucket < Bytes(1)) {
     throw usage_error("a bucket holds at least one byte", "--bucket", "use 1M to 100M");

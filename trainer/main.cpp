@@ -131,7 +131,7 @@ std::vector<sys::CpuSet> cpus_of_ranks(const Plan& plan, const sys::Topology& to
   return result;
 }
 
-void look_at_settings(const Plan& plan, const sys::Topology& topology, Surroundings& seen) {
+void look_at_settings(const Plan& plan, Surroundings& seen) {
   if (const char* threads = std::getenv("OMP_NUM_THREADS");
       threads != nullptr && std::string(threads) != std::to_string(plan.threads)) {
     seen.findings.push_back({.id = "train.omp_num_threads",
@@ -142,17 +142,31 @@ void look_at_settings(const Plan& plan, const sys::Topology& topology, Surroundi
                              .effect = "the plan was followed",
                              .fix = "use --threads, or unset OMP_NUM_THREADS"});
   }
-  const int granted =
-      sys::default_threads(topology.usable.count(), sys::read_cgroup(sys::fs_root()).cpu_quota);
-  if (plan.workers * plan.threads > granted) {
-    seen.findings.push_back({.id = "train.cpu_quota",
-                             .severity = Severity::warning,
-                             .message = std::to_string(plan.workers * plan.threads) +
-                                        " threads, but the CPU quota grants " +
-                                        std::to_string(granted),
-                             .effect = "the kernel stops threads in the middle of a step",
-                             .fix = "use fewer workers or threads, or raise the quota"});
+}
+
+// Counts only grow: what was added between the two is what the run met.
+void look_at_quota(const Plan& plan, const sys::Cgroup& before, const sys::Cgroup& after,
+                   Surroundings& seen) {
+  const int threads = plan.workers * plan.threads;
+  std::string message;
+  if (after.cpu_quota.value && threads > *after.cpu_quota.value) {
+    char granted[32];
+    std::snprintf(granted, sizeof granted, "%.2f", *after.cpu_quota.value);
+    message = std::to_string(threads) + " threads, but the CPU quota grants " + granted + " CPUs";
   }
+  const sys::Throttling was = before.throttling.value_or(sys::Throttling{});
+  const sys::Throttling is = after.throttling.value_or(was);
+  if (is.throttled_periods > was.throttled_periods) {
+    message += (message.empty() ? "" : "; ") + std::string("stopped in ") +
+               std::to_string(is.throttled_periods - was.throttled_periods) + " of " +
+               std::to_string(is.periods - was.periods) + " scheduler periods";
+  }
+  if (message.empty()) return;
+  seen.findings.push_back({.id = "train.cpu_quota",
+                           .severity = Severity::warning,
+                           .message = message,
+                           .effect = "the kernel stops threads in the middle of a step",
+                           .fix = "use fewer workers or threads, or raise the quota"});
 }
 
 // Jiffies of all CPUs since boot: stolen by the hypervisor, and in all.
@@ -226,13 +240,14 @@ ExitCode run(const Call& call) {
   Surroundings seen;
   seen.usable_cpus = topology.usable.count();
   seen.load_before = load_per_cpu(seen.usable_cpus);
-  look_at_settings(job.plan, topology, seen);
+  look_at_settings(job.plan, seen);
   if (!job.machine.empty()) seen.peak = peak_of(reports::read_report(job.machine), job.plan);
   sys::ReferenceLoops loops;  // on all usable CPUs, like the probes', whatever the plan occupies
   seen.references.push_back(loops.sample());
 
   Progress progress;
   TrainRecord record;
+  const sys::Cgroup group = sys::read_cgroup(sys::fs_root());
   const auto before = cpu_time();
   {
     const ProgressLine line(progress, job.plan.batch);
@@ -240,6 +255,7 @@ ExitCode run(const Call& call) {
   }
   warn(record);
   const auto after = cpu_time();
+  look_at_quota(job.plan, group, sys::read_cgroup(sys::fs_root()), seen);
   if (before && after && after->total > before->total) {
     seen.steal_ratio = (after->stolen - before->stolen) / (after->total - before->total);
   }

@@ -1,4 +1,4 @@
-// The kernels are those that eager execution makes, in memory of their own.
+// The kernels are those of a program in which nothing is fused, in memory of their own.
 
 #include "trainer/operator_walk.hpp"
 
@@ -8,9 +8,8 @@
 
 #include "core/error.hpp"
 #include "core/system/clock.hpp"
-#include "trainer/execution/gradient_plan.hpp"
-#include "trainer/execution/kernel_set.hpp"
-#include "trainer/execution/network_memory.hpp"
+#include "trainer/execution/network_state.hpp"
+#include "trainer/execution/program_kernels.hpp"
 #include "trainer/finite.hpp"
 
 namespace plimsoll::trainer {
@@ -33,74 +32,58 @@ ExecutorOptions one_batch(const WalkedBatch& batch) {
           .threads = batch.threads};
 }
 
+CompileOptions apart(const WalkedBatch& batch) {
+  return {.batch = batch.batch, .dtype = batch.dtype, .mode = Mode::train, .fuse = false};
+}
+
 class Walk {
  public:
   explicit Walk(const WalkedBatch& batch)
       : batch_(batch),
-        compilation_(compile_apart(batch.graph)),
-        memory_(batch.graph, batch.backend, batch.layout, compilation_, one_batch(batch)),
-        set_(make_kernels(batch.graph, batch.backend, memory_, compilation_, batch.batch,
-                          Mode::train)) {
-    name_directions();
+        program_(compile(batch.graph, batch.backend, apart(batch))),
+        state_(batch.graph, batch.backend, batch.layout, one_batch(batch)),
+        arena_(Bytes(static_cast<double>(std::max<std::int64_t>(64, program_.arena_bytes))),
+               "activations of the operators' walk"),
+        kernels_(make_kernels(batch.graph, batch.backend, state_, program_, arena_.data())) {
     copy_from_executor();
   }
 
-  // Calls visit(op index, direction, kernel) after each kernel; op is -1 for what belongs to none.
+  // Calls visit(step, kernel) after each kernel; the step's kind tells whether it is an operator's.
   template <class Visit>
   void run(const Visit& visit) {
-    for (const Step& step : set_.forward) {
-      step.execute(0);
-      if (!visit(step.op, Direction::forward, *step.by_slot.front())) return;
-    }
-    std::size_t i = 0;
-    for (const BackwardStep& one : set_.backward) {
-      if (one.ready >= 0) continue;
-      one.step.execute(0);
-      const auto [op, direction] = backward_[i++];
-      if (!visit(op, direction, *one.step.by_slot.front())) return;
+    for (std::size_t i = 0; i < program_.steps.size(); ++i) {
+      const BoundStep& bound = kernels_.steps[i];
+      if (bound.ready >= 0) continue;
+      bound.execute(0);
+      if (!visit(program_.steps[i], *bound.by_slot.front())) return;
     }
   }
 
-  [[nodiscard]] bool wrote_finite(int op_index, Direction direction) const {
-    const Op& op = batch_.graph.ops[static_cast<std::size_t>(op_index)];
-    if (direction == Direction::forward)
-      return view_is_finite(memory_.value(op.output, batch_.batch, 0));
+  // Right after the step: its memory may be another's later.
+  [[nodiscard]] bool wrote_finite(const ProgramStep& step) const {
     bool finite = true;
-    for (const int input : op.inputs)
-      finite &= view_is_finite(memory_.gradient(input, batch_.batch));
-    for (const std::size_t p : memory_.parameters(op_index)) {
-      finite &= view_is_finite(memory_.weight_gradient(p));
+    if (step.direction == Direction::forward) return finite_buffer(step.y);
+    finite &= finite_buffer(step.dx) && finite_buffer(step.dw);
+    if (step.dw >= 0) return finite;
+    for (const std::size_t p : state_.parameters(step.op)) {
+      finite &= view_is_finite(state_.weight_gradient(p));
     }
     return finite;
   }
 
  private:
-  // The same order as make_kernels() has: one kernel an action, two for a gradient that is added.
-  void name_directions() {
-    using Kind = BackwardAction::Kind;
-    for (const BackwardAction& action : compilation_.gradients.actions) {
-      if (action.kind == Kind::ready) continue;
-      const bool sums = action.kind == Kind::add || action.kind == Kind::copy;
-      backward_.push_back({sums ? -1 : action.op, action.kind == Kind::weights
-                                                      ? Direction::backward_weights
-                                                      : Direction::backward_data});
-      if (action.kind == Kind::data_extra) backward_.push_back({-1, Direction::backward_data});
-    }
-    const auto kernels = std::ranges::count_if(
-        set_.backward, [](const BackwardStep& step) { return step.ready < 0; });
-    expects(kernels == std::ssize(backward_), "each kernel of backward has its action");
+  [[nodiscard]] bool finite_buffer(int id) const {
+    if (id < 0) return true;
+    return view_is_finite(view_of(program_.buffers[static_cast<std::size_t>(id)], arena_.data()));
   }
 
   void copy_from_executor() {
-    std::ranges::copy(batch_.executor.weights(), memory_.weights().begin());
-    std::ranges::copy(batch_.executor.state(), memory_.state().begin());
-    std::ranges::fill(memory_.gradients(), 0.0F);
-    for (std::size_t p = 0; p < memory_.parameter_count(); ++p) {
-      const View copy = memory_.kernel_weight(p);
-      if (copy.dtype != DType::f32) batch_.backend.make_convert(memory_.weight(p), copy)->execute();
-    }
+    std::ranges::copy(batch_.executor.weights(), state_.weights().begin());
+    std::ranges::copy(batch_.executor.state(), state_.state().begin());
+    std::ranges::fill(state_.gradients(), 0.0F);
+    state_.weights_changed();
     const InputSlot from = batch_.executor.slots()[static_cast<std::size_t>(batch_.slot)];
-    const InputSlot to = memory_.slots().front();
+    const InputSlot to = state_.slots().front();
     const Graph& graph = batch_.graph;
     const std::int64_t row = elements(graph.tensors[static_cast<std::size_t>(graph.input)].shape);
     const auto inputs = static_cast<std::size_t>(batch_.batch * row);
@@ -108,7 +91,7 @@ class Walk {
     if (from.tokens != nullptr) std::copy_n(from.tokens, inputs, to.tokens);
     std::copy_n(from.labels, static_cast<std::size_t>(batch_.batch * rows_of_output(graph)),
                 to.labels);
-    memory_.step = batch_.step;
+    state_.step = batch_.step;
   }
 
   static std::int64_t rows_of_output(const Graph& graph) {
@@ -118,11 +101,13 @@ class Walk {
   }
 
   WalkedBatch batch_;
-  Compilation compilation_;
-  NetworkMemory memory_;
-  KernelSet set_;
-  std::vector<std::pair<int, Direction>> backward_;
+  Program program_;
+  NetworkState state_;
+  sys::Buffer arena_;
+  ProgramKernels kernels_;
 };
+
+bool of_an_operator(const ProgramStep& step) { return step.kind == ProgramStep::Kind::kernel; }
 
 }  // namespace
 
@@ -130,9 +115,10 @@ std::optional<std::string> first_not_finite(const WalkedBatch& batch) {
   if (batch.batch == 0) return std::nullopt;
   Walk walk(batch);
   std::optional<std::string> found;
-  walk.run([&](int op, Direction direction, const Kernel&) {
-    if (op < 0 || walk.wrote_finite(op, direction)) return true;
-    found = batch.graph.ops[static_cast<std::size_t>(op)].name + " (" + to_string(direction) + ")";
+  walk.run([&](const ProgramStep& step, const Kernel&) {
+    if (!of_an_operator(step) || walk.wrote_finite(step)) return true;
+    found = batch.graph.ops[static_cast<std::size_t>(step.op)].name + " (" +
+            to_string(step.direction) + ")";
     return false;
   });
   return found;
@@ -162,12 +148,12 @@ std::vector<OperatorTime> time_operators(const WalkedBatch& batch, int passes) {
   for (int pass = 0; pass <= passes; ++pass) {  // the first one warms up
     std::size_t i = 0;
     Seconds before = sys::now();
-    walk.run([&](int op, Direction direction, const Kernel& kernel) {
+    walk.run([&](const ProgramStep& step, const Kernel& kernel) {
       const Seconds now = sys::now();
-      if (op >= 0) {
+      if (of_an_operator(step)) {
         if (pass == 0) {
-          times.push_back({.op = batch.graph.ops[static_cast<std::size_t>(op)].name,
-                           .direction = to_string(direction),
+          times.push_back({.op = batch.graph.ops[static_cast<std::size_t>(step.op)].name,
+                           .direction = to_string(step.direction),
                            .kernel = kernel.implementation(),
                            .flop = kernel.counted().flop,
                            .samples = {}});

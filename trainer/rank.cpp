@@ -144,7 +144,7 @@ void Rank::steps() {
   Loader loader = make_loader();
   comm_.barrier();
   Seconds before = sys::now();
-  if (job_.options.trace) trace_ = std::make_unique<TraceRecorder>(rank(), before);
+  if (job_.options.trace) trace_ = std::make_unique<TraceRecorder>(rank());
   for (std::int64_t step = job_.first; step < job_.steps; ++step) {
     StepResult result = one_step(loader, before);
     if (job_.hooks.after_step) job_.hooks.after_step(rank(), step, *executor_, *strategy_);

@@ -16,7 +16,7 @@ Metric from_samples(Metric metric, std::vector<double> samples) {
   const Summary summary = summarize(samples);
   metric.value = summary.median;
   metric.estimator = Estimator::median;
-  metric.interval = median_interval(samples);
+  if (samples.size() > 1) metric.interval = median_interval(samples);
   metric.summary = summary_fields(summary);
   metric.samples = std::move(samples);
   return metric;

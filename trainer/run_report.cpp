@@ -72,7 +72,7 @@ Metric with_samples(Metric result, std::vector<double> samples, const TrainRecor
   const Summary summary = summarize(samples);
   result.value = summary.median;
   result.estimator = Estimator::median;
-  result.interval = median_interval(samples);
+  if (samples.size() > 1) result.interval = median_interval(samples);  // of one there is none
   result.summary = summary_fields(summary);
   result.summary["mean"] = mean(samples);  // what the phases, which are means, add up to
   result.samples = std::move(samples);

@@ -22,8 +22,8 @@ void TraceRecorder::add(const std::string& track, std::string name, std::int64_t
   slices_.push_back({.worker = rank_,
                      .track = track,
                      .name = std::move(name),
-                     .begin = begin - begin_,
-                     .end = end - begin_,
+                     .begin = begin,
+                     .end = end,
                      .step = step});
 }
 

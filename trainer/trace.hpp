@@ -16,7 +16,7 @@ namespace plimsoll::trainer {
 // for each loader thread.
 class TraceRecorder {
  public:
-  TraceRecorder(int rank, Seconds begin) : rank_(rank), begin_(begin) {}
+  explicit TraceRecorder(int rank) : rank_(rank) {}
 
   // A micro-batch: waited for from `waited` to `loaded`, then worked on as the timeline says.
   void micro_batch(const Batch& batch, Seconds waited, Seconds loaded, const StepTimeline& timeline,
@@ -25,7 +25,7 @@ class TraceRecorder {
   void aside(const char* name, std::int64_t step, Seconds begin, Seconds end);
 
   [[nodiscard]] bool cut() const { return cut_; }
-  // Enclosing slices before those inside.
+  // Enclosing slices before those inside; times are those of sys::now().
   [[nodiscard]] std::vector<reports::TraceSlice> take() &&;
 
  private:
@@ -34,7 +34,6 @@ class TraceRecorder {
   void communication(const StepTimeline& timeline, std::int64_t step);
 
   int rank_;
-  Seconds begin_;
   bool cut_ = false;
   std::vector<reports::TraceSlice> slices_;
 };

@@ -111,6 +111,16 @@ Error with_culprit(const Diverged& error, const TrainingJob& job) {
           error.where(), error.fix()};
 }
 
+// All ranks on one clock that starts with the first thing that was seen.
+void put_together(std::vector<reports::TraceSlice>& trace) {
+  if (trace.empty()) return;
+  const Seconds begin = std::ranges::min_element(trace, {}, &reports::TraceSlice::begin)->begin;
+  for (reports::TraceSlice& slice : trace) {
+    slice.begin -= begin;
+    slice.end -= begin;
+  }
+}
+
 void run_all(TrainingJob& job) {
   const Plan& plan = job.options.plan;
   try {
@@ -184,6 +194,7 @@ TrainRecord train(const Workload& workload, const Data& data, const TrainOptions
     record.trace_cut = record.trace_cut || seen.trace_cut;
     record.trace.insert(record.trace.end(), seen.trace.begin(), seen.trace.end());
   }
+  put_together(record.trace);
   return record;
 }
 

@@ -130,6 +130,10 @@ std::vector<ReferenceTime> ReferenceLoops::sample() {
   const auto average = [&](double Sample::*field) {
     std::vector<double> values;
     for (const Sample& sample : samples) values.push_back(sample.*field);
+    // A clock that stands still or runs backwards gives no time, and 0 would be one.
+    if (!std::ranges::all_of(values, [](double value) { return value > 0; })) {
+      return Known<Seconds>{{}, "unusable_time: the clock did not move forward"};
+    }
     return Known<Seconds>{Seconds(mean(values)), ""};
   };
   const std::string cpus = "on each of CPUs " + format_cpulist(state.cpus) + " at once";

@@ -47,11 +47,21 @@ const std::vector<std::vector<std::int64_t>> kAxes{{16, 32, 64, 128, 256, 512, 1
                                                    {8, 12, 16, 24, 32},          // image side
                                                    {0, 1}};  // image padded so that its side stays
 // The ends of the ranges, so that what lies between is interpolated.
-const std::vector<Point> kCorners{{16, 1, 8, 3, 8, 0},     {16, 64, 64, 5, 8, 0},
-                                  {16, 1, 64, 5, 32, 0},   {64, 1, 16, 5, 24, 0},
-                                  {256, 1, 16, 3, 32, 0},  {1024, 1, 12, 3, 24, 0},
-                                  {128, 24, 40, 5, 12, 0}, {512, 24, 64, 3, 12, 0},
-                                  {256, 16, 64, 5, 12, 0}, {1024, 16, 40, 5, 12, 0}};
+const std::vector<Point> kCorners{{16, 1, 8, 3, 8, 0},
+                                  {16, 64, 64, 5, 8, 0},
+                                  {16, 1, 64, 5, 32, 0},
+                                  {64, 1, 16, 5, 24, 0},
+                                  {256, 1, 16, 3, 32, 0},
+                                  {1024, 1, 12, 3, 24, 0},
+                                  {128, 24, 40, 5, 12, 0},
+                                  {512, 24, 64, 3, 12, 0},
+                                  {256, 16, 64, 5, 12, 0},
+                                  {1024, 16, 40, 5, 12, 0},
+                                  // deep layers: many channels, few pixels, pointwise ones too
+                                  {16, 384, 384, 3, 6, 1},
+                                  {8, 96, 96, 3, 24, 1},
+                                  {64, 48, 384, 1, 8, 0},
+                                  {128, 384, 48, 1, 6, 0}};
 
 struct Limits {
   std::int64_t shapes;

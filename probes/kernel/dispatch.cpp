@@ -1,14 +1,23 @@
-// Question   What does one operator call cost that does next to nothing?
+// Question   What does one operator call cost that does next to nothing, and what does calling it
+//            imperatively add?
 // Method     relu on one element and a linear layer with one weight, made and executed as the
 //            trainer does. Cold: between two calls 4 MiB of other data pass through the caches, as
-//            between two operators of a network. Warm: the same call over and over.
-// Reports    kernel.dispatch.time [s] by operation, cache (cold, warm) and threads.
+//            between two operators of a network. Warm: the same call over and over. Added: a
+//            training step of small operators called through the trainer's imperative front end
+//            (allocation, look-up of the primitive, binding, tape), less the same kernels replayed
+//            as a compiled graph replays them, divided by the calls.
+// Reports    kernel.dispatch.time [s] by operation, cache (cold, warm) and threads;
+//            kernel.dispatch.added [s] by execution (eager, async) and threads.
 // Expect     Warm 1e-7 to 5e-7 s, cold 1e-6 to 1e-5 s: the library's code and data come from afar.
+//            Added: 3e-7 to 2e-6 s eager; async less where its thread has a core of its own, more
+//            where two threads take turns on one.
 // Beware     The cost of waking a team is not in it: so little work is done by one thread of any
 //            team, and in larger kernels it is part of their own time. A cold call includes one
 //            reading of the clock, some 3e-8 s.
-// Verifies   The output, poisoned before, against its definition.
-// Feeds      Machine::dispatch, the floor of every operator's time.
+// Verifies   The output, poisoned before, against its definition; losses and gradients of the step
+//            called and replayed, bit for bit.
+// Feeds      Machine::dispatch, the floor of every operator's time. What is added: the difference
+//            between eager and graph execution.
 
 #include <memory>
 #include <numeric>
@@ -17,6 +26,7 @@
 #include <vector>
 
 #include "core/system/clock.hpp"
+#include "probes/kernel/front_end.hpp"
 #include "probes/kernel/operator_job.hpp"
 #include "probes/probe.hpp"
 #include "trainer/backend/backend.hpp"
@@ -33,7 +43,13 @@ const ProbeInfo kInfo{
                  .unit = "s",
                  .meaning = "time of one operator call that does next to nothing",
                  .at_least = 1e-9,
-                 .at_most = 1e-2}},
+                 .at_most = 1e-2},
+                {.name = "kernel.dispatch.added",
+                 .unit = "s",
+                 .meaning = "time that an operator call adds to its kernel when it is made "
+                            "imperatively instead of replayed",
+                 .at_least = 1e-9,
+                 .at_most = 1e-3}},
     .libraries = trainer::backend_libraries};
 
 constexpr std::int64_t kSweep = std::int64_t{4} << 20;  // more than any core's own cache
@@ -96,6 +112,16 @@ Case one_case(const std::shared_ptr<Crews>& crews, const std::string& operation,
   return one;
 }
 
+Case front_end_case(const std::shared_ptr<Crews>& crews, Load load, bool queued) {
+  Case one{.metric = 1,
+           .params = {{"execution", std::string(queued ? "async" : "eager")},
+                      {"threads", std::int64_t{load.threads}}}};
+  one.make = [crews, load, queued] {
+    return front_end_subject(crews->of(load), queued ? FrontEnd::async : FrontEnd::eager);
+  };
+  return one;
+}
+
 std::vector<Case> cases(const ProbeOptions& options) {
   const auto crews = std::make_shared<Crews>(options, kSweep);
   std::vector<Case> all;
@@ -106,6 +132,7 @@ std::vector<Case> cases(const ProbeOptions& options) {
         all.push_back(one_case(crews, operation, load, cold));
       }
     }
+    for (const bool queued : {false, true}) all.push_back(front_end_case(crews, load, queued));
   }
   return all;
 }

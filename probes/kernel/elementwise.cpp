@@ -45,13 +45,16 @@ constexpr std::int64_t kClasses = 10, kManyClasses = 200;
 constexpr std::int64_t kDataset = kRotation;  // bytes that the gather picks from
 constexpr std::int64_t kMost = std::int64_t{64} << 20;
 constexpr std::int64_t kMostLoss = std::int64_t{4} << 20;
+constexpr std::int64_t kMostArithmetic = std::int64_t{16} << 20;  // beyond, time goes with bytes
 
-// Sizes of one call in bytes: a factor of 16 apart, 4 and 2 at the higher levels.
-std::vector<std::int64_t> sizes(const ProbeOptions& options, std::int64_t most) {
+// Sizes of one call in bytes: a factor of 16 apart, 4 and 2 at the higher levels; coarse ones 16
+// and 4.
+std::vector<std::int64_t> sizes(const ProbeOptions& options, std::int64_t most,
+                                bool coarse = false) {
   if (!options.sizes.empty()) return options.sizes;
   const std::int64_t factor = options.level == Level::quick      ? 16
-                              : options.level == Level::standard ? 4
-                                                                 : 2;
+                              : options.level == Level::standard ? (coarse ? 16 : 4)
+                                                                 : (coarse ? 4 : 2);
   std::vector<std::int64_t> all;
   for (std::int64_t size = most; size >= 2048; size /= factor) all.push_back(size);
   std::ranges::reverse(all);
@@ -81,6 +84,7 @@ struct Kind {
   std::shared_ptr<const Graph> graph;
   std::vector<std::pair<Direction, std::string>> directions;
   std::int64_t most = kMost;
+  bool coarse = true;
 };
 
 std::vector<Kind> kinds() {
@@ -88,21 +92,25 @@ std::vector<Kind> kinds() {
   const Directions both{{Direction::forward, "_forward"}, {Direction::backward_data, "_backward"}};
   const Directions forward{{Direction::forward, ""}};
   return {
-      {"relu", graph_of({16}, [](GraphBuilder& g) { g.relu("op", 0); }), both},
+      {"relu", graph_of({16}, [](GraphBuilder& g) { g.relu("op", 0); }), both, kMost, false},
       {"softmax_cross_entropy",
        graph_of({kClasses}, [](GraphBuilder& g) { g.softmax_cross_entropy("op", 0); }), both,
-       kMostLoss},
+       kMostLoss, false},
       {"softmax_rows",
-       graph_of({kManyClasses}, [](GraphBuilder& g) { g.softmax_cross_entropy("op", 0); }), both},
+       graph_of({kManyClasses}, [](GraphBuilder& g) { g.softmax_cross_entropy("op", 0); }), both,
+       kMostArithmetic},
       {"batch_norm", graph_of({4, 4, 48}, [](GraphBuilder& g) { g.batch_norm("op", 0); }), both},
-      {"layer_norm", graph_of({192}, [](GraphBuilder& g) { g.layer_norm("op", 0); }), both},
-      {"gelu", graph_of({16}, [](GraphBuilder& g) { g.gelu("op", 0); }), both},
+      {"layer_norm", graph_of({192}, [](GraphBuilder& g) { g.layer_norm("op", 0); }), both,
+       kMostArithmetic},
+      {"gelu", graph_of({16}, [](GraphBuilder& g) { g.gelu("op", 0); }), both, kMostArithmetic},
       {"add", graph_of({16}, [](GraphBuilder& g) { g.add("op", 0, 0); }), forward},
-      {"dropout", graph_of({16}, [](GraphBuilder& g) { g.dropout("op", 0, 0.2); }), forward},
+      {"dropout", graph_of({16}, [](GraphBuilder& g) { g.dropout("op", 0, 0.2); }), forward,
+       kMostArithmetic},
       {"embedding",
        graph_of(
            {32}, [](GraphBuilder& g) { g.embedding("op", 0, 300, 192); }, true),
-       {{Direction::forward, "_forward"}, {Direction::backward_weights, "_backward"}}}};
+       {{Direction::forward, "_forward"}, {Direction::backward_weights, "_backward"}},
+       kMostArithmetic}};
 }
 
 // Cases of an operator in one direction, at about the sizes asked for.
@@ -127,7 +135,7 @@ void add_operators(std::vector<Case>& all, const std::shared_ptr<Crews>& crews,
   for (const Kind& kind : kinds()) {
     for (const auto& [direction, suffix] : kind.directions) {
       add_operator(all, crews, kind.name + suffix, {.graph = kind.graph, .direction = direction},
-                   sizes(options, kind.most), load);
+                   sizes(options, kind.most, kind.coarse), load);
     }
   }
 }

@@ -58,6 +58,14 @@ check 'second call: configures nothing' not called --preset
 check 'second call: asks the build tool' called --build
 
 fresh_machine
+prepare MISSING='python3-torch catch2' test
+check 'peers are not installed unasked' not called python3-torch
+check 'what the tests need is' called catch2
+: >"$scratch/calls"
+prepare MISSING='python3-torch catch2' PLIMSOLL_PEERS=1 test
+check 'peers are installed when asked for' called python3-torch
+
+fresh_machine
 prepare MISSING='catch2' run
 check 'run needs no package of the tests' not called apt-get
 prepare MISSING='catch2' test

@@ -1,7 +1,7 @@
 // Trains a workload with our trainer and writes down all that a peer needs to do the same: the
 // network, the weights it started from, the batches it saw, the losses and what it ended with.
 //
-//   parity_export WORKLOAD DATA BATCH STEPS LEARNING_RATE FOLDER
+//   parity_export WORKLOAD DATA BATCH STEPS LEARNING_RATE OPTIMIZER FOLDER
 //
 // FOLDER gets workload.json, values.bin (raw little-endian f32 and i32) and index.json: a list of
 // {name, type, shape, offset} in bytes, and {losses, test_loss}.
@@ -101,8 +101,9 @@ void run(char** argv) {
   options.steps = std::stoll(argv[4]);
   options.learning_rate = std::stod(argv[5]);
   options.momentum = 0.9;
+  options.plan.optimizer = argv[6];
   options.evaluate = true;
-  const std::string folder = argv[6];
+  const std::string folder = argv[7];
   const Data data = load_data(workload, argv[2], options.seed);
 
   Values values(folder);
@@ -131,6 +132,7 @@ void run(char** argv) {
   values.index()["losses"] = record.losses;
   values.index()["test_loss"] = record.evaluations.back().loss;
   values.index()["learning_rate"] = options.learning_rate;
+  values.index()["optimizer"] = options.plan.optimizer;
   values.index()["momentum"] = options.momentum;
   values.index()["backend"] = record.backend;
   values.finish();
@@ -140,8 +142,8 @@ void run(char** argv) {
 }  // namespace plimsoll::trainer
 
 int main(int argc, char** argv) {
-  if (argc != 7) {
-    std::fputs("parity_export WORKLOAD DATA BATCH STEPS LEARNING_RATE FOLDER\n", stderr);
+  if (argc != 8) {
+    std::fputs("parity_export WORKLOAD DATA BATCH STEPS LEARNING_RATE OPTIMIZER FOLDER\n", stderr);
     return 2;
   }
   try {

@@ -63,7 +63,7 @@ class Network(torch.nn.Module):
     def batch_norm(self, o, x):
         channels = x.shape[-1]
         mean, variance = self.state.setdefault(
-            o["name"], (torch.zeros(channels), torch.ones(channels)))
+            o["name"], (torch.zeros(channels, dtype=x.dtype), torch.ones(channels, dtype=x.dtype)))
         y = F.batch_norm(x.reshape(-1, channels), mean, variance, self.weight(o),
                          self.weight(o, "bias"), self.training, o.get("momentum", 0.1),
                          o.get("epsilon", 1e-5))

@@ -199,3 +199,14 @@ TEST_CASE("networks that do not fit together are refused at the operator's place
   CHECK_THROWS_WITH(workload_from_json("{\"schema\": 1, \"schema\": 2}", "my.json"),
                     Contains("appears twice"));
 }
+
+TEST_CASE("the network shown in core/workloads/README.md is one") {
+  const std::string page = read_text(PLIMSOLL_SOURCE_DIR "/core/workloads/README.md");
+  const std::size_t begin = page.find("```json\n") + 8;
+  REQUIRE(begin > 8);
+  const std::string text = page.substr(begin, page.find("```", begin) - begin);
+  const Workload workload = workload_from_json(text, "README.md");
+  CHECK(workload.name == "my-network");
+  CHECK(parameter_count(workload.graph) > 4000);
+  CHECK(testing::schema_errors(text, "workload").empty());
+}

@@ -73,6 +73,26 @@ TEST_CASE("a CPU-time quota: hardware stays, threads follow, never zero") {
   }
 }
 
+TEST_CASE("a run under a quota says so, with how often it was stopped") {
+  const Group group("cpu");
+  if (skipped(group.set("cpu.cfs_period_us", "100000"),
+              "cannot make a cpu control group (needs root and version 1)"))
+    return;
+  REQUIRE(group.set("cpu.cfs_quota_us", "25000"));
+  ChildOptions child{.argv = group.entry()};
+  child.argv.insert(child.argv.end(), {PLIMSOLL_PROGRAM, "train", "--steps", "20", "--data-dir",
+                                       "synthetic:512", "--json", "-"});
+  child.capture_out = child.capture_err = true;
+  const ChildResult result = run_child(child);
+  INFO(result.err);
+  REQUIRE(result.exit_code == 0);
+  const Report report = reports::from_json(result.out, "stdout");
+  const Finding* const quota = find(report, "train.cpu_quota");
+  REQUIRE(quota != nullptr);
+  CHECK(quota->message.find("0.25 CPUs") != std::string::npos);
+  CHECK(quota->message.find("scheduler periods") != std::string::npos);
+}
+
 TEST_CASE("a memory limit: told, and taken as the room for buffers") {
   const Group group("memory");
   if (skipped(group.set("memory.limit_in_bytes", "268435456"),

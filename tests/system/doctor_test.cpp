@@ -181,6 +181,23 @@ TEST_CASE("a clock that stands still or runs backwards is an error, with --stric
   CHECK(find(coarse, "clock.source") != nullptr);
 }
 
+TEST_CASE("a clock that stands still gives no times, the reference loops' included") {
+  ChildOptions child{.argv = {PLIMSOLL_PROGRAM, "probe", "cpu.flops", "--quick", "--max-time", "3",
+                              "--json", "-"}};
+  child.environment = lying("still");
+  child.capture_out = child.capture_err = true;
+  const ChildResult result = run_child(child);
+  INFO(result.err);
+  CHECK(result.exit_code == 1);
+  const Report report = reports::from_json(result.out, "stdout");
+  CHECK(report.metrics.size() > 3);
+  for (const Metric& metric : report.metrics) {
+    CAPTURE(metric.name);
+    CHECK_FALSE(metric.value.has_value());
+    CHECK_FALSE(metric.reason.empty());
+  }
+}
+
 TEST_CASE("a locale that does not exist, and a decimal comma, change nothing") {
   for (const char* locale : {"xx_XX.UTF-8", "de_DE.UTF-8"}) {
     const ChildResult result = run_doctor({"--json", "-"}, {{"LC_ALL", locale}});

@@ -115,6 +115,10 @@ TEST_CASE("a run takes only a prediction of its own plan") {
   const auto kind = plimsoll::test::plimsoll(joined(train, {machine, "--batch", "64"}));
   CHECK(kind.exit_code == 2);
   CHECK_THAT(kind.err, Contains("not a prediction") && Contains(machine));
+  const auto peak =
+      plimsoll::test::plimsoll({"train", "--data-dir", "synthetic:512", "--machine", out});
+  CHECK(peak.exit_code == 2);
+  CHECK_THAT(peak.err, Contains("not a machine report") && Contains(out));
   const auto plan = plimsoll::test::plimsoll(joined(train, {out, "--batch", "65"}));
   CHECK(plan.exit_code == 2);
   CHECK_THAT(plan.err, Contains("another plan") && Contains(out));

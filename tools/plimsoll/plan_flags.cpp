@@ -71,7 +71,7 @@ void add_plan_flags(CLI::App& command, Plan& plan) {
           },
           "reduce while backward runs: on or off [on]")
       ->group(group);
-  add(command.add_option("--execution", plan.execution, "eager or graph"));
+  add(command.add_option("--execution", plan.execution, "eager, async or graph"));
   add(command.add_option("--loader-workers", plan.loader_workers, "loading threads a worker")
           ->check(whole(0, kMostOfAKind)));
   add(command.add_option("--prefetch", plan.prefetch, "batches held ready")

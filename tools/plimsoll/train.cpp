@@ -56,6 +56,13 @@ void check_prediction(const std::string& path, const Plan& plan) {
   }
 }
 
+void check_machine(const std::string& path) {
+  const Report report = reports::read_report(path);
+  if (std::holds_alternative<MachineSubject>(report.subject)) return;
+  throw usage_error("a " + kind_name(report.subject) + " report is not a machine report", path,
+                    "give the file that `plimsoll probe --out` wrote");
+}
+
 // A flag that would do nothing is refused: the user means something else by it.
 void check_update_flags(const Options& options, const Workload& workload) {
   const reports::Job& job = options.job;
@@ -165,6 +172,7 @@ void run(Options options, Context& context) {
   }
   if (job.steps == 0 && job.epochs == 0) job.steps = 100;
   if (!job.prediction.empty()) check_prediction(job.prediction, job.plan);
+  if (!job.machine.empty()) check_machine(job.machine);
   check_outputs(job.out, options.json);
   check_outputs(job.trace, "");
   job.argv = context.argv;

@@ -24,6 +24,8 @@ struct View {
   DType dtype = DType::f32;
 };
 
+struct Operands;
+
 class Kernel {
  public:
   virtual ~Kernel() = default;
@@ -32,9 +34,24 @@ class Kernel {
   [[nodiscard]] virtual std::string implementation() const = 0;  // "brgemm:avx512_core", ...
   // Memory that the kernel keeps for itself: scratchpads and reordered copies.
   [[nodiscard]] virtual Bytes scratch() const { return Bytes(0); }
+  // From now on works on these buffers: as many elements of the same types as those that it was
+  // made for, null where those were null, the same where those were the same. A kernel of
+  // make_accumulate takes sum as y and x, term as x2; one of make_convert from as x, to as y.
+  virtual void bind(const Operands& operands);
 };
 
 enum class Mode { train, evaluate };
+
+// What a forward kernel does to its output before it writes it, instead of kernels of its own:
+//   y = activation(operator(x) + x2)      x2 only where it is a residual: Operands::x2
+// A batch norm that ends in a relu undoes both in its backward_data, given the gradient of the
+// relu's output; its workspace is then that of Backend::fused_workspace().
+enum class Activation { none, relu, gelu_tanh, gelu_erf };
+struct Epilogue {
+  Activation activation = Activation::none;
+  bool residual = false;
+  [[nodiscard]] bool any() const { return residual || activation != Activation::none; }
+};
 
 // Where training is: what dropout hashes. Sample i of this batch is sample first_sample + i of the
 // global batch of this step, so a mask does not depend on how many ranks there are.
@@ -50,7 +67,7 @@ struct StepState {
 // an Error of make()). Activations, their gradients and w have the run's data type; dw, state, the
 // losses and parameters of norms are f32.
 //   linear, convolution  forward x w -> y;  backward_data dy w -> dx;  backward_weights x dy -> dw
-//   pool                 forward x -> y workspace;  backward_data x dy workspace -> dx
+//   pool                 forward x -> y workspace;  backward_data dy workspace -> dx
 //   batch_norm, layer_norm  forward x w -> y workspace state;  backward_data x dy w workspace ->
 //                        dx dw (dx may be null: then dw only)
 //   relu                 forward x -> y (may be x);  backward_data y dy -> dx (may be dy)
@@ -67,17 +84,14 @@ struct Operands {
   std::int64_t batch = 1;
   Mode mode = Mode::train;
   View x, y, dx, dy;
-  View x2;                               // the second input of add
+  View x2;  // the second input of add, or a residual (Epilogue)
+  Activation activation = Activation::none;
   std::vector<View> w, dw;               // dw is overwritten, not accumulated
   std::vector<View> state;               // as Op::state
   const std::int32_t* tokens = nullptr;  // embedding only: [batch, positions]
   const std::int32_t* labels = nullptr;  // loss only: [batch] or [batch, positions]
   float loss_scale = 1.0F;               // loss only: dx is multiplied by it
   const StepState* step = nullptr;       // dropout only: read at every execution
-  // Forward of linear, convolution, batch_norm and add: y = max(result, 0). What was below 0 is
-  // then a relu's backward over y, which batch_norm's backward_data does itself: its dy is the
-  // relu's.
-  bool relu = false;
   // What an operator keeps from forward to backward: sized by workspace(), f32 elements.
   View workspace;
 };
@@ -88,9 +102,20 @@ class Backend {
   [[nodiscard]] virtual std::string name() const = 0;  // "cpu: oneDNN 2.6.3"
   [[nodiscard]] virtual Bytes workspace(const Graph&, const Op&, std::int64_t batch,
                                         DType dtype) const = 0;
+  // Whether a kernel of this operator can end like this, forward and (batch norm) backward, and
+  // gains by it.
+  [[nodiscard]] virtual bool fuses(const Graph&, const Op&, const Epilogue&, std::int64_t /*batch*/,
+                                   DType, Mode) const {
+    return false;
+  }
+  [[nodiscard]] virtual Bytes fused_workspace(const Graph& graph, const Op& op, const Epilogue&,
+                                              std::int64_t batch, DType dtype) const {
+    return workspace(graph, op, batch, dtype);
+  }
 
   // Error when the backend cannot run the operator: names it and what is possible. A direction
-  // that computes() denies gives nullptr.
+  // that computes() denies in every graph gives nullptr; whether a graph needs one that exists is
+  // for the caller to ask.
   [[nodiscard]] virtual std::unique_ptr<Kernel> make(const Graph& graph, const Op& op,
                                                      Direction direction,
                                                      const Operands& operands) const = 0;

@@ -10,6 +10,7 @@ namespace plimsoll::trainer {
 namespace {
 
 constexpr std::array kModes{ExecutionMode{"eager", make_eager_executor},
+                            ExecutionMode{"async", make_async_executor},
                             ExecutionMode{"graph", make_graph_executor}};
 
 }  // namespace

@@ -66,15 +66,20 @@ struct ExecutorOptions {
   int threads = 1;
 };
 
-// Operator by operator, each waited for. Kernels are made here, one set per batch size.
+// Operator by operator, each waited for: what a call costs beside its kernel is paid at every call.
 [[nodiscard]] std::unique_ptr<Executor> make_eager_executor(const Graph& graph,
                                                             const Backend& backend,
                                                             const FlatLayout& layout,
                                                             const ExecutorOptions& options);
 
-// The graph is compiled first: relus become part of the operator before them, element-wise
-// gradients are written over the one that they come from, and what is never alive at the same time
-// shares memory. The same numbers, bit for bit.
+// The same calls, queued to a thread of the executor's own that takes the place of the caller's
+// team; the caller sleeps where it reads a value.
+[[nodiscard]] std::unique_ptr<Executor> make_async_executor(const Graph& graph,
+                                                            const Backend& backend,
+                                                            const FlatLayout& layout,
+                                                            const ExecutorOptions& options);
+
+// Compiled once, then replayed: graph.hpp.
 [[nodiscard]] std::unique_ptr<Executor> make_graph_executor(const Graph& graph,
                                                             const Backend& backend,
                                                             const FlatLayout& layout,

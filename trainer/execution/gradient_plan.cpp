@@ -13,8 +13,7 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 class Planner {
  public:
-  Planner(const Graph& graph, const Fusion& fusion, bool in_place)
-      : graph_(graph), fusion_(fusion), in_place_(in_place), written_(graph.tensors.size()) {
+  explicit Planner(const Graph& graph) : graph_(graph), written_(graph.tensors.size()) {
     plan_.home.assign(graph.tensors.size(), -1);
     readers_.resize(graph.tensors.size());
     producer_.assign(graph.tensors.size(), -1);
@@ -36,11 +35,6 @@ class Planner {
     const Op& op = graph_.ops[at(i)];
     if (std::holds_alternative<Add>(op.attributes)) return hand_on(op, op.inputs);
     if (std::holds_alternative<Reshape>(op.attributes)) return hand_on(op, op.inputs);
-    if (undone_by_its_norm(i)) {
-      written_[at(op.inputs.front())] = true;
-      plan_.home[at(op.inputs.front())] = plan_.home[at(op.output)];
-      return;
-    }
     if (computes(graph_, op, Direction::backward_weights)) {
       plan_.actions.push_back({.kind = BackwardAction::Kind::weights, .op = i});
     }
@@ -51,25 +45,6 @@ class Planner {
     if (!op.parameters.empty() && !weights_first) ready(i);  // a norm: one pass for both
   }
 
-  [[nodiscard]] bool undone_by_its_norm(int i) const {
-    const int by = fusion_.computed_by[at(i)];
-    return by >= 0 && std::holds_alternative<BatchNorm>(graph_.ops[at(by)].attributes);
-  }
-
-  // Whether this operator may write dx over dy.
-  [[nodiscard]] bool over_dy(int i) const {
-    const Op& op = graph_.ops[at(i)];
-    const bool element_wise = std::holds_alternative<Relu>(op.attributes) ||
-                              std::holds_alternative<Gelu>(op.attributes) ||
-                              std::holds_alternative<Dropout>(op.attributes);
-    if (!in_place_ || !element_wise) return false;
-    const int home = plan_.home[at(op.output)];
-    for (int t = 0; t < static_cast<int>(plan_.home.size()); ++t) {
-      if (t != op.output && plan_.home[at(t)] == home && last_reading(t) <= i) return false;
-    }
-    return true;
-  }
-
   void ready(int i) { plan_.actions.push_back({.kind = BackwardAction::Kind::ready, .op = i}); }
 
   void write_data(int i, int x) {
@@ -77,7 +52,7 @@ class Planner {
       plan_.actions.push_back({.kind = BackwardAction::Kind::data, .op = i});
     } else if (!written_[at(x)]) {
       written_[at(x)] = true;
-      plan_.home[at(x)] = over_dy(i) ? plan_.home[at(graph_.ops[at(i)].output)] : x;
+      plan_.home[at(x)] = x;
       plan_.actions.push_back({.kind = BackwardAction::Kind::data, .op = i, .tensor = x});
     } else {
       plan_.actions.push_back({.kind = BackwardAction::Kind::data_extra, .op = i, .tensor = x});
@@ -159,8 +134,6 @@ class Planner {
   }
 
   const Graph& graph_;
-  const Fusion& fusion_;
-  const bool in_place_;
   std::vector<bool> written_;
   std::vector<std::vector<int>> readers_;  // by tensor
   std::vector<int> producer_;              // by tensor, -1: the input
@@ -169,35 +142,6 @@ class Planner {
 
 }  // namespace
 
-Fusion no_fusion(const Graph& graph) {
-  const std::vector<int> none(graph.ops.size(), -1);
-  return {.relu_of = none, .computed_by = none};
-}
-
-Fusion fuse_relus(const Graph& graph) {
-  Fusion fusion = no_fusion(graph);
-  for (int i = 0; i < static_cast<int>(graph.ops.size()); ++i) {
-    if (!std::holds_alternative<Relu>(graph.ops[at(i)].attributes)) continue;
-    const int x = graph.ops[at(i)].inputs.front();
-    int readers = 0;
-    for (const Op& op : graph.ops) {
-      readers += static_cast<int>(std::count(op.inputs.begin(), op.inputs.end(), x));
-    }
-    for (int by = 0; by < i; ++by) {
-      const OpAttributes& a = graph.ops[at(by)].attributes;
-      const bool able = std::holds_alternative<Linear>(a) || std::holds_alternative<Add>(a) ||
-                        std::holds_alternative<Convolution>(a) ||
-                        std::holds_alternative<BatchNorm>(a);
-      if (graph.ops[at(by)].output != x || readers != 1 || !able) continue;
-      fusion.relu_of[at(by)] = i;
-      fusion.computed_by[at(i)] = by;
-    }
-  }
-  return fusion;
-}
-
-GradientPlan plan_gradients(const Graph& graph, const Fusion& fusion, bool in_place) {
-  return Planner(graph, fusion, in_place).plan();
-}
+GradientPlan plan_gradients(const Graph& graph) { return Planner(graph).plan(); }
 
 }  // namespace plimsoll::trainer

@@ -28,15 +28,6 @@ struct BackwardAction {
   int tensor = -1, from = -1;
 };
 
-// Which relus another operator computes as well: the linear layer, convolution, norm or addition
-// whose output nobody else reads.
-struct Fusion {
-  std::vector<int> relu_of;      // by operator: the relu that it computes, -1: none
-  std::vector<int> computed_by;  // by operator: the one that computes this relu, -1: itself
-};
-[[nodiscard]] Fusion no_fusion(const Graph& graph);
-[[nodiscard]] Fusion fuse_relus(const Graph& graph);
-
 struct GradientPlan {
   // By tensor: the tensor in whose memory its gradient lies (itself, or another one), -1: none.
   std::vector<int> home;
@@ -44,7 +35,6 @@ struct GradientPlan {
   int largest_scratch = -1;  // the largest tensor that data_extra writes, -1: none
 };
 
-// `in_place`: element-wise operators write dx over dy where nobody else still reads it.
-[[nodiscard]] GradientPlan plan_gradients(const Graph& graph, const Fusion& fusion, bool in_place);
+[[nodiscard]] GradientPlan plan_gradients(const Graph& graph);
 
 }  // namespace plimsoll::trainer

@@ -2,14 +2,12 @@
 
 #pragma once
 
-#include <cstdint>
-
 #include "trainer/backend/backend.hpp"
 
 namespace plimsoll::trainer::cpu {
 
-// y = a + b over `count` elements of y's type; y may be a or b.
-[[nodiscard]] std::unique_ptr<Kernel> make_sum(const View& y, const View& a, const View& b,
-                                               std::int64_t count, int threads, bool relu);
+// y = activation(x + x2) over all elements of y, in its type; y may be x or x2. The activation is
+// a relu or none.
+[[nodiscard]] std::unique_ptr<Kernel> make_sum(const Operands& operands, int threads);
 
 }  // namespace plimsoll::trainer::cpu

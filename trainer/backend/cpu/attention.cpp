@@ -122,13 +122,21 @@ Cost cost(const Shapes& s, double scores, double products, double each, double t
 
 class AttentionKernel : public Kernel {
  public:
-  AttentionKernel(const Device& device, const Shapes& s, std::byte* probabilities)
+  AttentionKernel(const Device& device, const Shapes& s, const Operands& operands)
       : shapes_(s),
         threads_(device.threads),
         scale_(1.0F / std::sqrt(static_cast<float>(s.width()))),
-        probabilities_(probabilities),
-        scores_(static_cast<std::size_t>(threads_ * kAttentionRows * s.positions)) {}
+        scores_(static_cast<std::size_t>(threads_ * kAttentionRows * s.positions)) {
+    AttentionKernel::bind(operands);
+  }
 
+  void bind(const Operands& o) override {
+    probabilities_ = in_place<std::byte>(o.workspace);
+    x_ = in_place<std::byte>(o.x);
+    y_ = in_place<std::byte>(o.y);
+    dx_ = in_place<std::byte>(o.dx);
+    dy_ = in_place<std::byte>(o.dy);
+  }
   void execute() override {
     omp_set_num_threads(threads_);  // of this thread only
     share(threads_, shapes_.tasks(), 1, [&](std::int64_t begin, std::int64_t end, int thread) {
@@ -176,11 +184,15 @@ class AttentionKernel : public Kernel {
   }
 
   Shapes shapes_;
+  const std::byte* x_ = nullptr;
+  const std::byte* dy_ = nullptr;
+  std::byte* y_ = nullptr;
+  std::byte* dx_ = nullptr;
 
  private:
   int threads_;
   float scale_;
-  std::byte* probabilities_;
+  std::byte* probabilities_ = nullptr;
   std::vector<float> scores_;  // a block of rows a thread
   Cost cost_{};
   Bytes scratch_{};
@@ -189,12 +201,8 @@ class AttentionKernel : public Kernel {
 
 class ForwardKernel final : public AttentionKernel {
  public:
-  ForwardKernel(const Device& device, const Shapes& s, std::byte* probabilities, const std::byte* x,
-                std::byte* y)
-      : AttentionKernel(device, s, probabilities),
-        products_(forward_products(device, s)),
-        x_(x),
-        y_(y) {
+  ForwardKernel(const Device& device, const Shapes& s, const Operands& operands)
+      : AttentionKernel(device, s, operands), products_(forward_products(device, s)) {
     describe(products_, cost(s, cpu::scores(s, products_), 2, 6, 4));
   }
 
@@ -211,20 +219,14 @@ class ForwardKernel final : public AttentionKernel {
   }
 
   std::vector<BlockProducts> products_;
-  const std::byte* x_;
-  std::byte* y_;
 };
 
 class BackwardKernel final : public AttentionKernel {
  public:
-  BackwardKernel(const Device& device, const Shapes& s, std::byte* probabilities,
-                 const std::byte* x, const std::byte* dy, std::byte* dx)
-      : AttentionKernel(device, s, probabilities),
+  BackwardKernel(const Device& device, const Shapes& s, const Operands& operands)
+      : AttentionKernel(device, s, operands),
         queries_(query_products(device, s)),
         keys_(key_products(device, s)),
-        x_(x),
-        dy_(dy),
-        dx_(dx),
         gradients_(static_cast<std::size_t>(device.threads * s.area() * s.size())) {
     describe(queries_, cost(s, cpu::scores(s, queries_), 4, 5, 7));
   }
@@ -258,9 +260,6 @@ class BackwardKernel final : public AttentionKernel {
   }
 
   std::vector<BlockProducts> queries_, keys_;
-  const std::byte* x_;
-  const std::byte* dy_;
-  std::byte* dx_;
   std::vector<std::byte> gradients_;  // dS of one head a thread
 };
 
@@ -284,18 +283,15 @@ KernelPtr make_attention(const Request& r, const Attention& a) {
                  .dtype = dtype};
   const Bytes kept = attention_workspace(x, a, o.batch, dtype);
   const auto floats = static_cast<std::int64_t>(std::ceil(kept.value() / sizeof(float)));
-  auto* const workspace = reinterpret_cast<std::byte*>(r.need(o.workspace, floats, "workspace"));
-  const auto bytes = [&](const View& view, std::int64_t count, const char* name) {
-    return static_cast<std::byte*>(r.need(view, count, name, dtype).data);
-  };
-  const std::byte* const in = bytes(o.x, r.x_elements(), "x");
+  static_cast<void>(r.need(o.workspace, floats, "workspace"));
+  static_cast<void>(r.need(o.x, r.x_elements(), "x", dtype));
   if (r.direction == Direction::forward) {
-    return std::make_unique<ForwardKernel>(r.device, s, workspace, in,
-                                           bytes(o.y, r.y_elements(), "y"));
+    static_cast<void>(r.need(o.y, r.y_elements(), "y", dtype));
+    return std::make_unique<ForwardKernel>(r.device, s, o);
   }
-  return std::make_unique<BackwardKernel>(r.device, s, workspace, in,
-                                          bytes(o.dy, r.y_elements(), "dy"),
-                                          bytes(o.dx, r.x_elements(), "dx"));
+  static_cast<void>(r.need(o.dy, r.y_elements(), "dy", dtype));
+  static_cast<void>(r.need(o.dx, r.x_elements(), "dx", dtype));
+  return std::make_unique<BackwardKernel>(r.device, s, o);
 }
 
 }  // namespace plimsoll::trainer::cpu

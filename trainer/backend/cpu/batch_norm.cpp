@@ -5,6 +5,9 @@
 // parameters and their gradients are f32 with both data types. The running variance takes the
 // batch's without bias, n / (n - 1), as PyTorch does; of a single row there is no such thing and
 // its own variance, 0, is taken.
+//
+// One that ends in a relu keeps behind the moments which outputs were positive, and its backward
+// starts from the gradient of the relu's output: a pass over memory less each way.
 
 #include <algorithm>
 
@@ -25,11 +28,10 @@ struct Shapes {
 };
 
 // Positions of any number of sides are the rows of an image one pixel wide.
-Shapes shapes_of(const Request& r, const BatchNorm& norm, DType dtype) {
-  const Shape& x = r.x_shape();
-  const std::int64_t channels = norm.channels, rows = r.x_elements() / channels;
-  const Dims dims = x.size() == 3 ? Dims{r.operands.batch, channels, x[0], x[1]}
-                                  : Dims{r.operands.batch, channels, rows / r.operands.batch, 1};
+Shapes shapes_of(const Shape& x, const BatchNorm& norm, std::int64_t batch, DType dtype) {
+  const std::int64_t channels = norm.channels, rows = batch * elements(x) / channels;
+  const Dims dims =
+      x.size() == 3 ? Dims{batch, channels, x[0], x[1]} : Dims{batch, channels, rows / batch, 1};
   return {.x = plain(dims, dtype, Tag::nhwc),
           .channels = f32({channels}, Tag::a),
           .rows = rows,
@@ -37,8 +39,8 @@ Shapes shapes_of(const Request& r, const BatchNorm& norm, DType dtype) {
 }
 
 Flags flags_of(bool relu) {
-  const auto flags = Flags::use_scale | Flags::use_shift;
-  return relu ? flags | Flags::fuse_norm_relu : flags;
+  const Flags plain = Flags::use_scale | Flags::use_shift;
+  return relu ? plain | Flags::fuse_norm_relu : plain;
 }
 
 Forward::primitive_desc choose_forward(const Device& device, const Shapes& s, Mode mode,
@@ -50,10 +52,25 @@ Forward::primitive_desc choose_forward(const Device& device, const Shapes& s, Mo
   return {Forward::desc(kind, s.x, s.epsilon, flags), own_scratchpad(), device.engine};
 }
 
+Backward::primitive_desc choose_backward(const Device& device, const Shapes& s, bool relu) {
+  return {Backward::desc(dnnl::prop_kind::backward, s.x, s.x, s.epsilon, flags_of(relu)),
+          own_scratchpad(), device.engine, choose_forward(device, s, Mode::train, relu)};
+}
+
+// The mask lies on the cache line behind the moments.
+std::int64_t mask_begin(std::int64_t channels) { return (2 * channels + 15) / 16 * 16; }
+
 // Moments and normalised values, as core/cost.cpp lists them; x and y, or x, dy and dx.
 Cost cost(const Desc& x, double flop_per_element, double tensors) {
   const double count = elements_of(x);
   return {Flop(flop_per_element * count), Bytes(tensors * static_cast<double>(x.get_size()))};
+}
+
+template <class Chosen>
+std::int64_t workspace_floats(const Chosen& chosen, std::int64_t channels, bool relu) {
+  if (!relu) return 2 * channels;
+  return mask_begin(channels) +
+         static_cast<std::int64_t>((chosen.workspace_desc().get_size() + 3) / 4);
 }
 
 struct Running {
@@ -72,46 +89,44 @@ void move(const Running& running, const float* moments, std::int64_t channels, s
   }
 }
 
-// What the relu cut off lies behind the moments, as the library packs it.
-void add_mask(const Sequence& sequence, const Request& r, const Desc& mask,
-              Sequence::Arguments& arguments) {
-  const auto floats = static_cast<std::int64_t>((mask.get_size() + 3) / 4);
-  const std::int64_t moments = 2 * r.x_shape().back();
-  float* const begin = r.need(r.operands.workspace, moments + floats, "workspace");
-  arguments.emplace_back(DNNL_ARG_WORKSPACE, sequence.wrap(mask, begin + moments));
-}
-
 KernelPtr make_forward(const Request& r, const BatchNorm& norm) {
   const Operands& o = r.operands;
   const DType dtype = o.x.dtype;
   const std::int64_t channels = norm.channels;
-  const Shapes s = shapes_of(r, norm, dtype);
-  const auto chosen = choose_forward(r.device, s, o.mode, o.relu);
+  const Shapes s = shapes_of(r.x_shape(), norm, o.batch, dtype);
+  const bool relu = o.activation == Activation::relu;
+  const auto chosen = choose_forward(r.device, s, o.mode, relu);
   const auto state = [&](std::size_t i) {
     return r.need(i < o.state.size() ? o.state[i] : View{}, channels,
                   "state[" + std::to_string(i) + "]");
   };
-  const Running running{state(0), state(1), static_cast<float>(norm.momentum)};
+  float* mean = state(0);
+  float* variance = state(1);
   auto sequence = std::make_unique<Sequence>(r.device);
   Sequence::Arguments arguments{
       {DNNL_ARG_SRC, sequence->wrap(s.x, r.need(o.x, r.x_elements(), "x", dtype).data)},
       {DNNL_ARG_DST, sequence->wrap(s.x, r.need(o.y, r.y_elements(), "y", dtype).data)},
       {DNNL_ARG_SCALE, sequence->wrap(s.channels, r.need_weight(0))},
       {DNNL_ARG_SHIFT, sequence->wrap(s.channels, r.need_weight(1))}};
-  float* mean = running.mean;
-  float* variance = running.variance;
   if (o.mode == Mode::train) {
-    mean = r.need(o.workspace, 2 * channels, "workspace");
+    mean = r.need(o.workspace, workspace_floats(chosen, channels, relu), "workspace");
     variance = mean + channels;
-    if (o.relu) add_mask(*sequence, r, chosen.workspace_desc(), arguments);
+    if (relu) {
+      arguments.emplace_back(DNNL_ARG_WORKSPACE,
+                             sequence->wrap(chosen.workspace_desc(), mean + mask_begin(channels)));
+    }
   }
   arguments.emplace_back(DNNL_ARG_MEAN, sequence->wrap(s.channels, mean));
   arguments.emplace_back(DNNL_ARG_VARIANCE, sequence->wrap(s.channels, variance));
-  sequence->count(cost(chosen.src_desc(), o.relu ? 9 : 8, 2));
+  sequence->count(cost(chosen.src_desc(), relu ? 9 : 8, 2));
   sequence->add<Forward>(chosen, std::move(arguments));
   if (o.mode == Mode::train) {
-    sequence->then(
-        [running, mean, channels, rows = s.rows] { move(running, mean, channels, rows); });
+    const auto momentum = static_cast<float>(norm.momentum);
+    sequence->then([momentum, channels, rows = s.rows](const Operands& at) {
+      const auto floats = [](const View& view) { return static_cast<float*>(view.data); };
+      move({floats(at.state[0]), floats(at.state[1]), momentum}, floats(at.workspace), channels,
+           rows);
+    });
   }
   return sequence;
 }
@@ -119,16 +134,16 @@ KernelPtr make_forward(const Request& r, const BatchNorm& norm) {
 KernelPtr make_backward(const Request& r, const BatchNorm& norm) {
   const Operands& o = r.operands;
   const DType dtype = o.x.dtype;
-  const Shapes s = shapes_of(r, norm, dtype);
-  const Backward::primitive_desc chosen(
-      Backward::desc(dnnl::prop_kind::backward, s.x, s.x, s.epsilon, flags_of(o.relu)),
-      own_scratchpad(), r.device.engine, choose_forward(r.device, s, Mode::train, o.relu));
-  float* const moments = r.need(o.workspace, 2 * norm.channels, "workspace");
+  const Shapes s = shapes_of(r.x_shape(), norm, o.batch, dtype);
+  const bool relu = o.activation == Activation::relu;
+  const auto chosen = choose_backward(r.device, s, relu);
+  float* const moments =
+      r.need(o.workspace, workspace_floats(chosen, norm.channels, relu), "workspace");
   auto sequence = std::make_unique<Sequence>(r.device);
   const auto dx = o.dx.data == nullptr
                       ? sequence->own(s.x)
                       : sequence->wrap(s.x, r.need(o.dx, r.x_elements(), "dx", dtype).data);
-  sequence->count(cost(chosen.src_desc(), o.relu ? 12 : 11, 3));
+  sequence->count(cost(chosen.src_desc(), relu ? 12 : 11, 3));
   Sequence::Arguments arguments{
       {DNNL_ARG_SRC, sequence->wrap(s.x, r.need(o.x, r.x_elements(), "x", dtype).data)},
       {DNNL_ARG_DIFF_DST, sequence->wrap(s.x, r.need(o.dy, r.y_elements(), "dy", dtype).data)},
@@ -139,17 +154,37 @@ KernelPtr make_backward(const Request& r, const BatchNorm& norm) {
       {DNNL_ARG_VARIANCE, sequence->wrap(s.channels, moments + norm.channels)},
       {DNNL_ARG_DIFF_SCALE, sequence->wrap(s.channels, r.need_gradient(0))},
       {DNNL_ARG_DIFF_SHIFT, sequence->wrap(s.channels, r.need_gradient(1))}};
-  if (o.relu) add_mask(*sequence, r, chosen.workspace_desc(), arguments);
+  if (relu) {
+    arguments.emplace_back(DNNL_ARG_WORKSPACE, sequence->wrap(chosen.workspace_desc(),
+                                                              moments + mask_begin(norm.channels)));
+  }
   sequence->add<Backward>(chosen, std::move(arguments));
   return sequence;
 }
 
 }  // namespace
 
-// With room for the mask of a relu, one byte an element at most, whether there is one or not.
-Bytes batch_norm_workspace(const BatchNorm& norm, std::int64_t elements) {
-  return Bytes(2.0 * sizeof(float) * static_cast<double>(norm.channels) +
-               static_cast<double>((elements + 3) / 4 * 4));
+Bytes batch_norm_workspace(const BatchNorm& norm) {
+  return Bytes(2.0 * sizeof(float) * static_cast<double>(norm.channels));
+}
+
+Bytes batch_norm_relu_workspace(const Device& device, const Graph& graph, const Op& op,
+                                std::int64_t batch, DType dtype) {
+  const auto& norm = std::get<BatchNorm>(op.attributes);
+  const Shape& x = graph.tensors[static_cast<std::size_t>(op.inputs[0])].shape;
+  const auto chosen = choose_forward(device, shapes_of(x, norm, batch, dtype), Mode::train, true);
+  return Bytes(4.0 * static_cast<double>(workspace_floats(chosen, norm.channels, true)));
+}
+
+bool batch_norm_fuses(const Device& device, const Graph& graph, const Op& op, std::int64_t batch,
+                      DType dtype, Mode mode) {
+  const auto& norm = std::get<BatchNorm>(op.attributes);
+  const Shape& x = graph.tensors[static_cast<std::size_t>(op.inputs[0])].shape;
+  const Shapes s = shapes_of(x, norm, batch, dtype);
+  // The reference loops, and the variant that adds in several passes, are no gain.
+  const auto fast = [](const std::string& name) { return name.find("jit") != std::string::npos; };
+  if (!fast(choose_forward(device, s, mode, true).impl_info_str())) return false;
+  return mode == Mode::evaluate || fast(choose_backward(device, s, true).impl_info_str());
 }
 
 KernelPtr make_batch_norm(const Request& r, const BatchNorm& norm) {

@@ -33,9 +33,14 @@ KernelPtr make_conversion(const View& from, const View& to, int threads) {
                                  static_cast<double>(size_of(from.dtype) + size_of(to.dtype)))};
   return with_type(from.dtype, [&](auto* source) {
     return with_type(to.dtype, [&](auto* target) -> KernelPtr {
-      const auto* const in = static_cast<decltype(source)>(from.data);
-      auto* const out = static_cast<decltype(target)>(to.data);
-      return std::make_unique<Loop>(cost, [=] {
+      using In = std::remove_pointer_t<decltype(source)>;
+      using Out = std::remove_pointer_t<decltype(target)>;
+      Operands operands;
+      operands.x = from;
+      operands.y = to;
+      return std::make_unique<Loop>(operands, cost, [=](const Operands& o) {
+        const auto* const in = in_place<const In>(o.x);
+        auto* const out = in_place<Out>(o.y);
         share(threads, count, kLineOfAny, [&](std::int64_t begin, std::int64_t end, int) {
           convert(out + begin, in + begin, end - begin);
         });

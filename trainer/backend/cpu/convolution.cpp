@@ -11,7 +11,7 @@
 
 #include <string>
 
-#include "trainer/backend/cpu/operators.hpp"
+#include "trainer/backend/cpu/epilogue.hpp"
 
 namespace plimsoll::trainer::cpu {
 namespace {
@@ -57,7 +57,7 @@ using BackwardData = dnnl::convolution_backward_data;
 using BackwardWeights = dnnl::convolution_backward_weights;
 
 Forward::primitive_desc choose_forward(const Device& device, const Shapes& s, bool bias, Tag tag,
-                                       bool relu = false) {
+                                       const Epilogue& epilogue = {}) {
   const auto training = dnnl::prop_kind::forward_training;
   const Desc x = plain(s.x, s.dtype, tag), w = plain(s.w, s.dtype, Tag::any),
              y = plain(s.y, s.dtype, tag);
@@ -65,7 +65,7 @@ Forward::primitive_desc choose_forward(const Device& device, const Shapes& s, bo
       bias ? Forward::desc(training, kDirect, x, w, s.plain_bias(), y, s.stride, s.padding,
                            s.padding)
            : Forward::desc(training, kDirect, x, w, y, s.stride, s.padding, s.padding);
-  return {operation, relu ? then_relu() : own_scratchpad(), device.engine};
+  return {operation, ending(epilogue, y), device.engine};
 }
 
 BackwardData::primitive_desc choose_backward_data(const Device& device, const Shapes& s, bool bias,
@@ -101,18 +101,19 @@ auto choose(const Choose& with_activations) {
 
 // Weights of [out, in / groups, kernel, kernel], with or without a side for the groups: what one
 // output sums up is the weights over the outputs' channels. `w` as it lies before any reorder.
-Cost cost(const Desc& x, const Desc& w, const Desc& y, const Desc* bias, bool relu = false) {
+Cost cost(const Desc& x, const Desc& w, const Desc& y, const Desc* bias) {
   const auto channels = static_cast<double>(y.dims()[1]);
   const double outputs = elements_of(y), filter = elements_of(w) / channels;
   const auto moved =
       x.get_size() + w.get_size() + y.get_size() + (bias != nullptr ? bias->get_size() : 0);
-  return {Flop(2 * outputs * filter + (bias != nullptr ? outputs : 0) + (relu ? outputs : 0)),
+  return {Flop(2 * outputs * filter + (bias != nullptr ? outputs : 0)),
           Bytes(static_cast<double>(moved))};
 }
 
 void add_forward(Sequence& sequence, const Request& r, const Shapes& s, bool bias) {
+  const Epilogue epilogue = epilogue_of(r);
   const auto chosen =
-      choose([&](Tag tag) { return choose_forward(r.device, s, bias, tag, r.operands.relu); });
+      choose([&](Tag tag) { return choose_forward(r.device, s, bias, tag, epilogue); });
   const Operands& o = r.operands;
   const auto x = sequence.wrap(s.plain_x(), r.need(o.x, r.x_elements(), "x", s.dtype).data);
   const auto w = sequence.wrap(s.plain_w(), r.need_weight(0, s.dtype).data);
@@ -127,7 +128,9 @@ void add_forward(Sequence& sequence, const Request& r, const Shapes& s, bool bia
   sequence.add<Forward>(chosen, std::move(arguments));
   sequence.output_done(written, y);
   const Desc added = s.plain_bias();
-  sequence.count(cost(s.plain_x(), s.plain_w(), s.plain_y(), bias ? &added : nullptr, o.relu));
+  const Cost own = cost(s.plain_x(), s.plain_w(), s.plain_y(), bias ? &added : nullptr);
+  const Cost end = epilogue_cost(epilogue, elements_of(s.plain_y()), s.dtype);
+  sequence.count({own.flop + end.flop, own.bytes + end.bytes});
 }
 
 void add_backward_data(Sequence& sequence, const Request& r, const Shapes& s, bool bias) {

@@ -37,9 +37,7 @@ class CpuBackend final : public Backend {
     if (const auto* a = std::get_if<Pool>(&op.attributes)) {
       return pool_workspace(device_, graph, op, *a, batch, dtype);
     }
-    if (const auto* a = std::get_if<BatchNorm>(&op.attributes)) {
-      return batch_norm_workspace(*a, batch * elements(x));
-    }
+    if (const auto* a = std::get_if<BatchNorm>(&op.attributes)) return batch_norm_workspace(*a);
     if (const auto* a = std::get_if<LayerNorm>(&op.attributes)) {
       return layer_norm_workspace(batch * elements(x) / a->features);
     }
@@ -49,6 +47,24 @@ class CpuBackend final : public Backend {
     return Bytes(0);
   }
 
+  [[nodiscard]] bool fuses(const Graph& graph, const Op& op, const Epilogue& epilogue,
+                           std::int64_t batch, DType dtype, Mode mode) const override {
+    if (std::holds_alternative<Linear>(op.attributes)) return true;
+    if (std::holds_alternative<Convolution>(op.attributes)) return !epilogue.residual;
+    if (epilogue.residual || epilogue.activation != Activation::relu) return false;
+    if (std::holds_alternative<BatchNorm>(op.attributes)) {
+      return batch_norm_fuses(device_, graph, op, batch, dtype, mode);
+    }
+    return std::holds_alternative<Add>(op.attributes);
+  }
+  [[nodiscard]] Bytes fused_workspace(const Graph& graph, const Op& op, const Epilogue& epilogue,
+                                      std::int64_t batch, DType dtype) const override {
+    if (std::holds_alternative<BatchNorm>(op.attributes) && epilogue.any()) {
+      return batch_norm_relu_workspace(device_, graph, op, batch, dtype);
+    }
+    return workspace(graph, op, batch, dtype);
+  }
+
   [[nodiscard]] KernelPtr make(const Graph& graph, const Op& op, Direction direction,
                                const Operands& operands) const override {
     expects(operands.batch >= 1, "an operator gets at least one sample");
@@ -56,8 +72,11 @@ class CpuBackend final : public Backend {
     omp_set_num_threads(device.threads);  // oneDNN divides the work when a primitive is made
     const Request request{device, graph, op, direction, operands};
     try {
-      return std::visit([&](const auto& attributes) { return make_one(request, attributes); },
-                        op.attributes);
+      KernelPtr kernel = std::visit(
+          [&](const auto& attributes) { return make_one(request, attributes); }, op.attributes);
+      if (auto* const sequence = dynamic_cast<Sequence*>(kernel.get()))
+        sequence->made_for(operands);
+      return kernel;
     } catch (const dnnl::error& error) {
       throw Error("oneDNN cannot make operator '" + op.name + "' (" + kind_of(op) + ", " +
                       to_string(direction) + "): " + error.what(),
@@ -72,7 +91,10 @@ class CpuBackend final : public Backend {
                       " cannot be added",
                   kWhere, "convert one of them first");
     }
-    return make_sum(sum, sum, term, sum.elements, team_for(3 * bytes_of(sum)), false);
+    Operands operands;
+    operands.y = operands.x = sum;
+    operands.x2 = term;
+    return make_sum(operands, team_for(3 * bytes_of(sum)));
   }
   [[nodiscard]] KernelPtr make_convert(const View& from, const View& to) const override {
     same_size(from, to, "what is converted and its copy");

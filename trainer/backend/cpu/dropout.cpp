@@ -71,17 +71,18 @@ std::uint64_t hash_of(const std::string& name) {
 }
 
 template <class T>
-KernelPtr kernel(const Request& r, const View& to, const View& from, Mask mask) {
+KernelPtr kernel(const Request& r, const View& from, Mask mask) {
   const std::int64_t count = r.x_elements(), sample = count / r.operands.batch;
   const auto elements = static_cast<double>(count);
   const Cost cost{Flop(elements), Bytes(2.0 * static_cast<double>(size_of(from.dtype)) * elements)};
-  auto* const out = static_cast<T*>(to.data);
-  const auto* const in = static_cast<const T*>(from.data);
   const int threads = r.device.threads;
   const bool nothing = mask.dropped_below == 0;
-  const StepState* const step = r.operands.step;
+  const bool forward = r.direction == Direction::forward;
   const std::uint64_t name = hash_of(r.op.name);
-  return std::make_unique<Loop>(cost, [=] {
+  return std::make_unique<Loop>(r.operands, cost, [=](const Operands& o) {
+    auto* const out = in_place<T>(forward ? o.y : o.dx);
+    const auto* const in = in_place<const T>(forward ? o.x : o.dy);
+    const StepState* const step = o.step;
     const std::uint64_t base =
         nothing ? 0
                 : mixed(mixed(mixed(step->seed) ^ static_cast<std::uint64_t>(step->step)) ^ name);
@@ -121,9 +122,9 @@ KernelPtr make_dropout(const Request& r, const Dropout& dropout) {
   const std::int64_t count = r.x_elements();
   const DType dtype = forward ? o.x.dtype : o.dy.dtype;
   const View from = forward ? r.need(o.x, count, "x", dtype) : r.need(o.dy, count, "dy", dtype);
-  const View to = forward ? r.need(o.y, count, "y", dtype) : r.need(o.dx, count, "dx", dtype);
+  static_cast<void>(forward ? r.need(o.y, count, "y", dtype) : r.need(o.dx, count, "dx", dtype));
   return with_type(dtype, [&](auto* type) {
-    return kernel<std::remove_pointer_t<decltype(type)>>(r, to, from, mask);
+    return kernel<std::remove_pointer_t<decltype(type)>>(r, from, mask);
   });
 }
 

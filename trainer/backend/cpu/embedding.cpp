@@ -17,8 +17,14 @@ namespace plimsoll::trainer::cpu {
 namespace {
 
 struct Rows {
-  const std::int32_t* tokens;
   std::int64_t count, positions, features, vocabulary;
+  const std::int32_t* tokens = nullptr;
+
+  [[nodiscard]] Rows of(const Operands& operands) const {
+    Rows rows = *this;
+    rows.tokens = operands.tokens;
+    return rows;
+  }
 
   // Before the team starts: no exception may leave a thread of it.
   void check() const {
@@ -110,15 +116,19 @@ template <class T>
 KernelPtr forward_kernel(const Request& r, const Embedding& a, const Rows& rows) {
   const Operands& o = r.operands;
   const DType dtype = o.y.dtype;
-  auto* const y = static_cast<T*>(r.need(o.y, r.y_elements(), "y", dtype).data);
-  const auto* const table = static_cast<const T*>(r.need_weight(0, dtype).data);
-  const auto* const place =
-      a.positions ? static_cast<const T*>(r.need_weight(1, dtype).data) : nullptr;
+  const bool positions = a.positions;
+  static_cast<void>(r.need(o.y, r.y_elements(), "y", dtype));
+  static_cast<void>(r.need_weight(0, dtype));
+  if (positions) static_cast<void>(r.need_weight(1, dtype));
   const int threads = r.device.threads;
-  return std::make_unique<Loop>(forward_cost(rows, a.positions, dtype), [=] {
-    rows.check();
-    share(threads, rows.count, 1, [&](std::int64_t begin, std::int64_t end, int) {
-      forward(rows, y, table, place, begin, end);
+  return std::make_unique<Loop>(o, forward_cost(rows, positions, dtype), [=](const Operands& at) {
+    const Rows these = rows.of(at);
+    these.check();
+    auto* const y = in_place<T>(at.y);
+    const auto* const table = in_place<const T>(at.w[0]);
+    const auto* const place = positions ? in_place<const T>(at.w[1]) : nullptr;
+    share(threads, these.count, 1, [&](std::int64_t begin, std::int64_t end, int) {
+      forward(these, y, table, place, begin, end);
     });
   });
 }
@@ -127,13 +137,18 @@ template <class T>
 KernelPtr backward_kernel(const Request& r, const Embedding& a, const Rows& rows) {
   const Operands& o = r.operands;
   const DType dtype = o.dy.dtype;
-  const auto* const dy = static_cast<const T*>(r.need(o.dy, r.y_elements(), "dy", dtype).data);
-  const Gradients to{r.need_gradient(0), a.positions ? r.need_gradient(1) : nullptr};
+  const bool positions = a.positions;
+  static_cast<void>(r.need(o.dy, r.y_elements(), "dy", dtype));
+  static_cast<void>(r.need_gradient(0));
+  if (positions) static_cast<void>(r.need_gradient(1));
   const int threads = r.device.threads;
-  return std::make_unique<Loop>(backward_cost(rows, a.positions, dtype), [=] {
-    rows.check();
-    share(threads, rows.features, kLineOfAny,
-          [&](std::int64_t begin, std::int64_t end, int) { backward(rows, to, dy, begin, end); });
+  return std::make_unique<Loop>(o, backward_cost(rows, positions, dtype), [=](const Operands& at) {
+    const Rows these = rows.of(at);
+    these.check();
+    const auto* const dy = in_place<const T>(at.dy);
+    const Gradients to{in_place<float>(at.dw[0]), positions ? in_place<float>(at.dw[1]) : nullptr};
+    share(threads, these.features, kLineOfAny,
+          [&](std::int64_t begin, std::int64_t end, int) { backward(these, to, dy, begin, end); });
   });
 }
 
@@ -147,8 +162,7 @@ KernelPtr make_embedding(const Request& r, const Embedding& a) {
                 "set Operands::tokens to one token per position");
   }
   const std::int64_t positions = r.x_shape()[0];
-  const Rows rows{.tokens = o.tokens,
-                  .count = o.batch * positions,
+  const Rows rows{.count = o.batch * positions,
                   .positions = positions,
                   .features = a.features,
                   .vocabulary = a.vocabulary};

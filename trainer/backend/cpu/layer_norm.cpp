@@ -114,15 +114,24 @@ PLIMSOLL_WIDEST void backward(const Norm& n, Bf16* dx, const Bf16* x, const Bf16
   rows_backward(n, dx, x, dy, s, begin, end);
 }
 
-Norm norm_of(const Request& r, const LayerNorm& a) {
-  const std::int64_t rows = r.x_elements() / a.features;
-  float* const workspace = r.need(r.operands.workspace, 2 * rows, "workspace");
-  return {.weight = r.need_weight(0),
-          .bias = r.need_weight(1),
+// `own`: room for the moments where the caller gave none.
+Norm norm_of(const Operands& o, const LayerNorm& a, std::int64_t rows, float* own) {
+  float* const workspace = o.workspace.data == nullptr ? own : in_place<float>(o.workspace);
+  return {.weight = in_place<const float>(o.w[0]),
+          .bias = in_place<const float>(o.w[1]),
           .mean = workspace,
           .inverse = workspace + rows,
           .features = a.features,
           .epsilon = static_cast<float>(a.epsilon)};
+}
+
+void check(const Request& r, const LayerNorm& a, bool own_moments) {
+  const Operands& o = r.operands;
+  static_cast<void>(r.need_weight(0));
+  static_cast<void>(r.need_weight(1));
+  static_cast<void>(r.need(o.x, r.x_elements(), "x", o.x.dtype));
+  if (own_moments) return;
+  static_cast<void>(r.need(o.workspace, 2 * r.x_elements() / a.features, "workspace"));
 }
 
 Cost cost(std::int64_t elements, DType dtype, double flop, double tensors) {
@@ -135,20 +144,18 @@ KernelPtr forward_kernel(const Request& r, const LayerNorm& a) {
   const Operands& o = r.operands;
   const std::int64_t count = r.x_elements();
   // Evaluation without a workspace keeps the rows' moments to itself.
-  auto own = std::make_shared<std::vector<float>>();
-  Operands with = o;
-  if (o.mode == Mode::evaluate && o.workspace.data == nullptr) {
-    own->resize(static_cast<std::size_t>(2 * count / a.features));
-    with.workspace = {.data = own->data(), .elements = std::ssize(*own)};
-  }
-  const Request request{r.device, r.graph, r.op, r.direction, with};
-  const Norm norm = norm_of(request, a);
-  const auto* const x = static_cast<const T*>(r.need(o.x, count, "x", o.x.dtype).data);
-  auto* const y = static_cast<T*>(r.need(o.y, count, "y", o.x.dtype).data);
+  const bool own_moments = o.mode == Mode::evaluate && o.workspace.data == nullptr;
+  check(r, a, own_moments);
+  static_cast<void>(r.need(o.y, count, "y", o.x.dtype));
+  const auto own = std::make_shared<std::vector<float>>(
+      static_cast<std::size_t>(own_moments ? 2 * count / a.features : 0));
   const int threads = r.device.threads;
   return std::make_unique<Loop>(
-      cost(count, o.x.dtype, 8, 2),
-      [=] {
+      o, cost(count, o.x.dtype, 8, 2),
+      [=](const Operands& at) {
+        const Norm norm = norm_of(at, a, count / a.features, own->data());
+        const auto* const x = in_place<const T>(at.x);
+        auto* const y = in_place<T>(at.y);
         share(threads, count / norm.features, 1,
               [&](std::int64_t begin, std::int64_t end, int) { forward(norm, y, x, begin, end); });
       },
@@ -159,21 +166,25 @@ template <class T>
 KernelPtr backward_kernel(const Request& r, const LayerNorm& a) {
   const Operands& o = r.operands;
   const std::int64_t count = r.x_elements(), n = a.features;
-  const Norm norm = norm_of(r, a);
-  const auto* const x = static_cast<const T*>(r.need(o.x, count, "x", o.x.dtype).data);
-  const auto* const dy = static_cast<const T*>(r.need(o.dy, count, "dy", o.x.dtype).data);
-  auto* const dx =
-      o.dx.data == nullptr ? nullptr : static_cast<T*>(r.need(o.dx, count, "dx", o.x.dtype).data);
-  float* const dweight = r.need_gradient(0);
-  float* const dbias = r.need_gradient(1);
+  check(r, a, false);
+  static_cast<void>(r.need(o.dy, count, "dy", o.x.dtype));
+  if (o.dx.data != nullptr) static_cast<void>(r.need(o.dx, count, "dx", o.x.dtype));
+  static_cast<void>(r.need_gradient(0));
+  static_cast<void>(r.need_gradient(1));
   const int threads = r.device.threads;
   // The first thread sums in place, the others in lines of their own.
   const std::int64_t stride = (2 * n + 2 * kLineOfAny - 1) / kLineOfAny * kLineOfAny;
   const auto partial =
       std::make_shared<std::vector<float>>(static_cast<std::size_t>(stride * (threads - 1)));
   return std::make_unique<Loop>(
-      cost(count, o.x.dtype, 11, 3),
-      [=] {
+      o, cost(count, o.x.dtype, 11, 3),
+      [=](const Operands& at) {
+        const Norm norm = norm_of(at, a, count / n, nullptr);
+        const auto* const x = in_place<const T>(at.x);
+        const auto* const dy = in_place<const T>(at.dy);
+        auto* const dx = in_place<T>(at.dx);
+        float* const dweight = in_place<float>(at.dw[0]);
+        float* const dbias = in_place<float>(at.dw[1]);
         std::fill(partial->begin(), partial->end(), 0.0F);
         share(threads, count / n, 1, [&](std::int64_t begin, std::int64_t end, int me) {
           float* const own = partial->data() + (me - 1) * stride;

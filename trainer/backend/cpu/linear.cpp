@@ -7,6 +7,8 @@
 // Rows are the samples, or all positions of all samples. A tied layer is handed the embedding's
 // table as its weight and knows nothing of it.
 //
+// Forward may end in a residual and an activation: post-ops, on sums that are still in registers.
+//
 // Data types: f32, or bf16 for x, w, y and their gradients alike; the bias and the gradients of
 // parameters may be f32 beside bf16. Sums are f32 inside in any case.
 
@@ -14,7 +16,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "trainer/backend/cpu/operators.hpp"
+#include "trainer/backend/cpu/epilogue.hpp"
 
 namespace plimsoll::trainer::cpu {
 namespace {
@@ -29,18 +31,21 @@ struct Matrix {
 };
 
 void add_matmul(Sequence& sequence, const Device& device, const Matrix& src, const Matrix& weights,
-                const Matrix& dst, const Matrix* bias = nullptr, bool relu = false) {
+                const Matrix& dst, const Matrix* bias = nullptr, const Epilogue& epilogue = {},
+                const Matrix* residual = nullptr) {
   const auto operation =
       bias != nullptr ? dnnl::matmul::desc(src.desc(), weights.desc(), bias->desc(), dst.desc())
                       : dnnl::matmul::desc(src.desc(), weights.desc(), dst.desc());
-  const dnnl::matmul::primitive_desc chosen(operation, relu ? then_relu() : own_scratchpad(),
-                                            device.engine);
+  const dnnl::matmul::primitive_desc chosen(operation, ending(epilogue, dst.desc()), device.engine);
   const auto wrap = [&](const Matrix& m) { return sequence.wrap(m.desc(), m.view.data); };
   Sequence::Arguments arguments{
       {DNNL_ARG_SRC, wrap(src)}, {DNNL_ARG_WEIGHTS, wrap(weights)}, {DNNL_ARG_DST, wrap(dst)}};
   if (bias != nullptr) arguments.emplace_back(DNNL_ARG_BIAS, wrap(*bias));
+  if (residual != nullptr) arguments.emplace_back(residual_argument(), wrap(*residual));
   sequence.add<dnnl::matmul>(chosen, std::move(arguments));
 }
+
+Cost sum(const Cost& a, const Cost& b) { return {a.flop + b.flop, a.bytes + b.bytes}; }
 
 // A row of ones that the kernel keeps: multiplied by a matrix it sums the columns.
 Matrix ones(Sequence& sequence, std::int64_t columns, DType dtype) {
@@ -60,12 +65,11 @@ Matrix ones(Sequence& sequence, std::int64_t columns, DType dtype) {
 }
 
 // Multiply-adds of the product, one addition an output for the bias; every operand once.
-// A relu that is part of it adds one FLOP an output and no traffic.
 Cost cost(const Matrix& src, const Matrix& weights, const Matrix& dst, double outputs,
-          const Matrix* bias, bool relu = false) {
+          const Matrix* bias) {
   const auto moved = [](const Matrix& m) { return static_cast<double>(m.desc().get_size()); };
   const double multiply_adds = elements_of(dst.desc()) * static_cast<double>(src.columns);
-  return {Flop(2 * multiply_adds + (bias != nullptr ? outputs : 0) + (relu ? outputs : 0)),
+  return {Flop(2 * multiply_adds + (bias != nullptr ? outputs : 0)),
           Bytes(moved(src) + moved(weights) + moved(dst) + (bias != nullptr ? moved(*bias) : 0))};
 }
 
@@ -86,8 +90,13 @@ KernelPtr make_linear(const Request& r, const Linear& linear) {
       Matrix bias{{}, 1, n};
       if (linear.bias) bias.view = r.need_weight(1, n, r.type_of(o.w, 1));
       const Matrix* const added = linear.bias ? &bias : nullptr;
-      add_matmul(*sequence, r.device, x, w, y, added, o.relu);
-      sequence->count(cost(x, w, y, outputs, added, o.relu));
+      const Epilogue epilogue = epilogue_of(r);
+      Matrix residual{{}, m, n};
+      if (epilogue.residual) residual.view = r.need(o.x2, m * n, "x2", o.x.dtype);
+      add_matmul(*sequence, r.device, x, w, y, added, epilogue,
+                 epilogue.residual ? &residual : nullptr);
+      sequence->count(
+          sum(cost(x, w, y, outputs, added), epilogue_cost(epilogue, outputs, o.x.dtype)));
       break;
     }
     case Direction::backward_data: {

@@ -1,4 +1,5 @@
-// A kernel that is a loop of our own, and how a team shares its rows.
+// A kernel that is a loop of our own, and how a team shares its rows. The loop reads the places of
+// its operands at every execution; their sizes and types are those that it was made for.
 
 #pragma once
 
@@ -16,16 +17,20 @@ namespace plimsoll::trainer::cpu {
 
 class Loop final : public Kernel {
  public:
-  Loop(Cost cost, std::function<void()> body, Bytes scratch = Bytes(0))
-      : cost_(cost), body_(std::move(body)), scratch_(scratch) {}
-  void execute() override { body_(); }
+  using Body = std::function<void(const Operands&)>;
+
+  Loop(const Operands& operands, Cost cost, Body body, Bytes scratch = Bytes(0))
+      : operands_(operands), cost_(cost), body_(std::move(body)), scratch_(scratch) {}
+  void execute() override { body_(operands_); }
+  void bind(const Operands& operands) override { operands_ = operands; }
   [[nodiscard]] Cost counted() const override { return cost_; }
   [[nodiscard]] std::string implementation() const override { return "loop"; }
   [[nodiscard]] Bytes scratch() const override { return scratch_; }
 
  private:
+  Operands operands_;
   Cost cost_;
-  std::function<void()> body_;
+  Body body_;
   Bytes scratch_;
 };
 
@@ -46,6 +51,11 @@ void share(int threads, std::int64_t count, std::int64_t grain, const Body& body
     const std::int64_t end = std::min(count, pieces * (me + 1) / team * grain);
     body(begin, end, static_cast<int>(me));
   }
+}
+
+template <class T>
+[[nodiscard]] T* in_place(const View& view) {
+  return static_cast<T*>(view.data);
 }
 
 // Elements that one thread should get at least a whole line of, whatever the data type.

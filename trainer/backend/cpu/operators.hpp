@@ -61,7 +61,12 @@ KernelPtr make_conversion(const View& from, const View& to, int threads);
 
 Bytes pool_workspace(const Device& device, const Graph& graph, const Op& op, const Pool& pool,
                      std::int64_t batch, DType dtype);
-Bytes batch_norm_workspace(const BatchNorm& norm, std::int64_t elements);
+Bytes batch_norm_workspace(const BatchNorm& norm);
+// Of one that ends in a relu: the library keeps where it was positive.
+Bytes batch_norm_relu_workspace(const Device& device, const Graph& graph, const Op& op,
+                                std::int64_t batch, DType dtype);
+bool batch_norm_fuses(const Device& device, const Graph& graph, const Op& op, std::int64_t batch,
+                      DType dtype, Mode mode);
 Bytes layer_norm_workspace(std::int64_t rows);
 Bytes attention_workspace(const Shape& qkv, const Attention& attention, std::int64_t batch,
                           DType dtype);

@@ -4,11 +4,30 @@
 
 #include <omp.h>
 
+#include <array>
 #include <cstddef>
 
 #include "core/error.hpp"
 
 namespace plimsoll::trainer::cpu {
+
+namespace {
+
+constexpr std::size_t kMostOfAKind = 4;  // parameters or states of one operator
+constexpr std::size_t kMostOperands = 6 + 3 * kMostOfAKind;
+
+// Every view of the operands with a number that tells which one it is.
+template <class Visit>
+void for_each_view(const Operands& o, const Visit& visit) {
+  std::size_t index = 0;
+  for (const View* view : {&o.x, &o.x2, &o.y, &o.dx, &o.dy, &o.workspace}) visit(index++, *view);
+  for (const auto* views : {&o.w, &o.dw, &o.state}) {
+    for (std::size_t i = 0; i < views->size(); ++i) visit(index + i, (*views)[i]);
+    index += kMostOfAKind;
+  }
+}
+
+}  // namespace
 
 double elements_of(const Desc& desc) {
   double count = 1;
@@ -22,18 +41,45 @@ dnnl::primitive_attr own_scratchpad() {
   return attributes;
 }
 
-dnnl::primitive_attr then_relu() {
-  dnnl::primitive_attr attributes = own_scratchpad();
-  dnnl::post_ops after;
-  after.append_eltwise(1.0F, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
-  attributes.set_post_ops(after);
-  return attributes;
-}
-
 Sequence::Sequence(const Device& device)
     : engine_(device.engine), stream_(device.engine), threads_(device.threads) {}
 
-dnnl::memory Sequence::wrap(const Desc& desc, void* data) const { return {desc, engine_, data}; }
+dnnl::memory Sequence::wrap(const Desc& desc, void* data) {
+  wrapped_.push_back({.memory = {desc, engine_, data}, .data = static_cast<std::byte*>(data)});
+  return wrapped_.back().memory;
+}
+
+void Sequence::made_for(const Operands& operands) {
+  const auto own = [&](Wrapped& one) {  // not an operand: memory of the kernel
+    bool found = false;
+    for_each_view(operands, [&](std::size_t index, const View& view) {
+      const auto* const begin = static_cast<const std::byte*>(view.data);
+      const std::int64_t size = view.elements * size_of(view.dtype);
+      if (found || begin == nullptr || one.data < begin || one.data >= begin + size) return;
+      found = true;
+      one.operand = index;
+      one.offset = one.data - begin;
+    });
+    return !found;
+  };
+  std::erase_if(wrapped_, own);
+  if (after_) operands_ = operands;
+}
+
+void Sequence::bind(const Operands& operands) {
+  std::array<std::byte*, kMostOperands> places;
+  for_each_view(operands, [&](std::size_t index, const View& view) {
+    places[index] = static_cast<std::byte*>(view.data);
+  });
+  for (Wrapped& one : wrapped_) {
+    std::byte* const data = places[one.operand] + one.offset;
+    if (data == one.data) continue;
+    one.data = data;
+    const dnnl_status_t status = dnnl_memory_set_data_handle(one.memory.get(), data);
+    expects(status == dnnl_success, "oneDNN takes another place for a memory");
+  }
+  if (after_) operands_ = operands;
+}
 
 dnnl::memory Sequence::own(const Desc& desc) {
   scratch_ += Bytes(static_cast<double>(desc.get_size()));
@@ -85,7 +131,7 @@ void Sequence::execute() {
                                static_cast<int>(call.arguments.size()), call.arguments.data());
     expects(status == dnnl_success, "oneDNN runs a primitive that it made");
   }
-  if (after_) after_();
+  if (after_) after_(operands_);
 }
 
 }  // namespace plimsoll::trainer::cpu

@@ -34,8 +34,6 @@ inline Desc f32(const Dims& dims, Tag tag) { return plain(dims, DType::f32, tag)
 
 // Attributes that every primitive of ours is made with: the scratchpad is the kernel's.
 [[nodiscard]] dnnl::primitive_attr own_scratchpad();
-// The same, and the result goes through max(result, 0).
-[[nodiscard]] dnnl::primitive_attr then_relu();
 
 class Sequence final : public Kernel {
  public:
@@ -44,7 +42,7 @@ class Sequence final : public Kernel {
   explicit Sequence(const Device& device);
 
   // Memory of the caller in a plain layout.
-  [[nodiscard]] dnnl::memory wrap(const Desc& desc, void* data) const;
+  [[nodiscard]] dnnl::memory wrap(const Desc& desc, void* data);
   // Memory of the kernel.
   [[nodiscard]] dnnl::memory own(const Desc& desc);
 
@@ -60,11 +58,14 @@ class Sequence final : public Kernel {
     append(Primitive(chosen), chosen.scratchpad_desc(), chosen.impl_info_str(),
            std::move(arguments));
   }
-  // Work of ours after the primitives.
-  void then(std::function<void()> work) { after_ = std::move(work); }
+  // Work of ours after the primitives, on the operands of the moment.
+  void then(std::function<void(const Operands&)> work) { after_ = std::move(work); }
+  // Tells what it was made for: finds out which operand every wrapped memory is a part of.
+  void made_for(const Operands& operands);
   void keep(const dnnl::memory& memory) { kept_.push_back(memory); }  // for the kernel's life
   void count(Cost cost) { cost_ = cost; }
 
+  void bind(const Operands& operands) override;
   void execute() override;
   [[nodiscard]] Cost counted() const override { return cost_; }
   [[nodiscard]] std::string implementation() const override { return implementation_; }
@@ -76,6 +77,13 @@ class Sequence final : public Kernel {
     std::vector<dnnl::memory> keep;
     std::vector<dnnl_exec_arg_t> arguments;
   };
+  // Memory of the caller, and what it is: an operand, and how far into it.
+  struct Wrapped {
+    dnnl::memory memory;
+    std::byte* data;
+    std::size_t operand = 0;
+    std::ptrdiff_t offset = 0;
+  };
   void append(dnnl::primitive primitive, const Desc& scratchpad, const std::string& name,
               Arguments arguments);
   void reorder(const dnnl::memory& from, const dnnl::memory& to);
@@ -84,7 +92,9 @@ class Sequence final : public Kernel {
   dnnl::stream stream_;
   int threads_;
   std::vector<Call> calls_;
-  std::function<void()> after_;
+  std::vector<Wrapped> wrapped_;
+  std::function<void(const Operands&)> after_;
+  Operands operands_;  // for after_ only
   std::vector<dnnl::memory> kept_;
   std::string implementation_;
   Cost cost_{};

@@ -83,12 +83,11 @@ PLIMSOLL_WIDEST void backward(Bf16* dx, const Bf16* x, const std::int32_t* label
 }
 
 struct Rows {
-  const std::int32_t* labels;
   std::int64_t samples, positions, classes;
 
   [[nodiscard]] std::int64_t count() const { return samples * positions; }
   // Before the team starts: no exception may leave a thread of it.
-  void check() const {
+  void check(const std::int32_t* labels) const {
     for (std::int64_t row = 0; row < count(); ++row) {
       expects(labels[row] >= 0 && labels[row] < classes, "a label names one of the classes");
     }
@@ -110,19 +109,21 @@ Cost cost(const Rows& rows, bool forward, DType dtype) {
 template <class T>
 KernelPtr forward_kernel(const Request& r, const Rows& rows) {
   const Operands& o = r.operands;
-  const auto* const x = static_cast<const T*>(r.need(o.x, r.x_elements(), "x", o.x.dtype).data);
-  float* const y = r.need(o.y, rows.samples, "y");
+  static_cast<void>(r.need(o.x, r.x_elements(), "x", o.x.dtype));
+  static_cast<void>(r.need(o.y, rows.samples, "y"));
   const int threads = r.device.threads;
   const bool single = rows.positions == 1;
   const auto own =
       std::make_shared<std::vector<float>>(static_cast<std::size_t>(single ? 0 : rows.count()));
-  float* const losses = single ? y : own->data();
   return std::make_unique<Loop>(
-      cost(rows, true, o.x.dtype),
-      [=] {
-        rows.check();
+      o, cost(rows, true, o.x.dtype),
+      [=](const Operands& at) {
+        const auto* const x = in_place<const T>(at.x);
+        float* const y = in_place<float>(at.y);
+        float* const losses = single ? y : own->data();
+        rows.check(at.labels);
         share(threads, rows.count(), 1, [&](std::int64_t begin, std::int64_t end, int) {
-          forward(losses, x, rows.labels, rows.classes, begin, end);
+          forward(losses, x, at.labels, rows.classes, begin, end);
         });
         for (std::int64_t i = 0; i < std::ssize(*own); i += rows.positions) {
           double sum = 0;
@@ -136,14 +137,16 @@ KernelPtr forward_kernel(const Request& r, const Rows& rows) {
 template <class T>
 KernelPtr backward_kernel(const Request& r, const Rows& rows) {
   const Operands& o = r.operands;
-  const auto* const x = static_cast<const T*>(r.need(o.x, r.x_elements(), "x", o.x.dtype).data);
-  auto* const dx = static_cast<T*>(r.need(o.dx, r.x_elements(), "dx", o.x.dtype).data);
+  static_cast<void>(r.need(o.x, r.x_elements(), "x", o.x.dtype));
+  static_cast<void>(r.need(o.dx, r.x_elements(), "dx", o.x.dtype));
   const int threads = r.device.threads;
   const float scale = o.loss_scale / static_cast<float>(rows.positions);
-  return std::make_unique<Loop>(cost(rows, false, o.x.dtype), [=] {
-    rows.check();
+  return std::make_unique<Loop>(o, cost(rows, false, o.x.dtype), [=](const Operands& at) {
+    const auto* const x = in_place<const T>(at.x);
+    auto* const dx = in_place<T>(at.dx);
+    rows.check(at.labels);
     share(threads, rows.count(), 1, [&](std::int64_t begin, std::int64_t end, int) {
-      backward(dx, x, rows.labels, rows.classes, scale, begin, end);
+      backward(dx, x, at.labels, rows.classes, scale, begin, end);
     });
   });
 }
@@ -157,8 +160,7 @@ KernelPtr make_softmax_cross_entropy(const Request& r, const SoftmaxCrossEntropy
     throw Error("operator '" + r.op.name + "' got no labels", "cpu backend",
                 "set Operands::labels to one class per row");
   }
-  const Rows rows{.labels = o.labels,
-                  .samples = o.batch,
+  const Rows rows{.samples = o.batch,
                   .positions = r.x_elements() / loss.classes / o.batch,
                   .classes = loss.classes};
   return with_type(o.x.dtype, [&](auto* type) {

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <random>
 
 #include "tests/catch.hpp"
 #include "trainer/execution/executor.hpp"
-#include "trainer/execution/network_memory.hpp"
 
 namespace plimsoll::trainer {
 namespace {
@@ -183,72 +181,6 @@ TEST_CASE("accumulated gradients are the sum of those of the micro-batches") {
     CHECK(nonzero > 500);
     CHECK(wrong == 0);
   }
-}
-
-std::vector<Piece> pieces_of(const Graph& graph, const Compilation& c) {
-  std::vector<Piece> pieces;
-  for (std::size_t t = 0; t < graph.tensors.size(); ++t) {
-    const std::int64_t bytes = 4 * kBatch * elements(graph.tensors[t].shape);
-    if (c.lives.value_home[t] == static_cast<int>(t)) pieces.push_back({bytes, c.lives.value[t]});
-    if (c.gradients.home[t] == static_cast<int>(t)) pieces.push_back({bytes, c.lives.gradient[t]});
-  }
-  return pieces;
-}
-
-// By brute force over moments: whoever lives then must not touch each other.
-void check_apart(const std::vector<Piece>& pieces, const Placement& placement) {
-  int end = 0;
-  for (const Piece& piece : pieces) end = std::max(end, piece.life.last);
-  std::int64_t clashes = 0;
-  for (int time = 0; time <= end; ++time) {
-    std::vector<std::pair<std::int64_t, std::int64_t>> taken;
-    for (std::size_t i = 0; i < pieces.size(); ++i) {
-      if (time < pieces[i].life.first || time > pieces[i].life.last) continue;
-      taken.emplace_back(placement.offset[i], placement.offset[i] + pieces[i].bytes);
-    }
-    std::sort(taken.begin(), taken.end());
-    for (std::size_t i = 1; i < taken.size(); ++i) {
-      clashes += taken[i].first < taken[i - 1].second ? 1 : 0;
-    }
-  }
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    clashes += placement.offset[i] % 64 != 0 ? 1 : 0;
-    clashes += placement.offset[i] + pieces[i].bytes > placement.bytes ? 1 : 0;
-  }
-  CHECK(clashes == 0);
-}
-
-TEST_CASE("what lives at the same time lies apart, and a graph needs less memory") {
-  for (const Graph& graph : {residual(), attention(), shared_gradients()}) {
-    const Compilation apart = compile_apart(graph), fused = compile_fused(graph);
-    const auto pieces = pieces_of(graph, fused);
-    const Placement shared = place_by_life(pieces);
-    check_apart(pieces, shared);
-    CHECK(shared.bytes < place_apart(pieces_of(graph, apart)).bytes);
-  }
-  std::mt19937 random(1);
-  std::uniform_int_distribution<int> time(0, 40), size(1, 5000);
-  for (int round = 0; round < 50; ++round) {
-    std::vector<Piece> pieces;
-    for (int i = 0; i < 60; ++i) {
-      const int a = time(random), b = time(random);
-      pieces.push_back({size(random), {std::min(a, b), std::max(a, b)}});
-    }
-    check_apart(pieces, place_by_life(pieces));
-  }
-}
-
-TEST_CASE("only relus whose input nobody else reads become part of another operator") {
-  const Graph graph = shared_gradients();
-  const Fusion fusion = fuse_relus(graph);
-  const auto computed_by = [&](const std::string& name) {
-    for (std::size_t i = 0; i < graph.ops.size(); ++i) {
-      if (graph.ops[i].name == name) return fusion.computed_by[i];
-    }
-    return -2;
-  };
-  CHECK(computed_by("b") == -1);  // the sum before `e` reads its input as well
-  CHECK(graph.ops[static_cast<std::size_t>(computed_by("e"))].name == "add_e");
 }
 
 }  // namespace
